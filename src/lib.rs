@@ -16,7 +16,7 @@
 //!
 //! json::apply(&mut pod, &patch, PatchType::Strategic, &Schema::embedded())?;
 //!
-//! // A JSON merge patch would have left the first container only, and of that the image.
+//! // A JSON merge patch would have kept only the first container, and only its image.
 //! assert_eq!(pod["spec"]["containers"], json!([
 //!     {"name": "web", "image": "web:2"},
 //!     {"name": "log", "image": "log:1"},
@@ -207,7 +207,7 @@
 //! let (before, after) = (web("web:1", 1, false), web("web:2", 2, false));
 //! let local = web("web:1", 5, true);
 //! let merged = json::merge3(&before, &after, &local, &Schema::embedded(), &MergeOptions::default())?;
-//! // The image comes from upstream, `paused` from the local version; both sides changed the replicas.
+//! // The image is from upstream, `paused` is from the local version, and both sides changed the replicas.
 //! assert_eq!(merged.node, Some(web("web:2", 2, true)));
 //! let conflicts: Vec<_> = merged.conflicts.iter().map(|conflict| conflict.path.to_string()).collect();
 //! assert_eq!(conflicts, ["spec.replicas"]);
@@ -248,11 +248,11 @@
 //! defaults::fill(&mut live, &schema);
 //! assert_eq!(live["spec"]["sessionAffinity"], "None");
 //!
-//! // Fields of other field managers are conflicts, with the messages of the server.
+//! // Fields of other field managers are conflicts, with the API server's messages.
 //! let Applied::Conflicts(found) = apply(Some(&live), &service("ClusterIP"), "person", &options)? else { panic!("no conflict") };
 //! assert_eq!(found.message(), r#"Apply failed with 1 conflict: conflict with "deployer": .spec.type"#);
 //!
-//! // What a manager has applied is a manifest again.
+//! // The fields that a manager has applied form a manifest.
 //! assert_eq!(extract(&live, "deployer", &options)?, Some(service("NodePort")));
 //! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
 //! ```
@@ -270,7 +270,7 @@
 //! let ports = schema.kind(&gvk).expect("found").field("spec").field("ports");
 //! assert_eq!(ports.list_type(), Some(ListType::Map));
 //! assert_eq!(ports.list_map_keys().collect::<Vec<_>>(), ["port", "protocol"]);
-//! // Strategic merge patches use another key.
+//! // Strategic merge patches use another merge key.
 //! assert_eq!(ports.patch_merge_key(), Some("port"));
 //! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
 //! ```
@@ -317,7 +317,7 @@
 //! - A general client: the feature `cluster` only covers the needs of `kubectl smp`. Use kube-rs for everything else.
 //! - Validation during a merge: a merge checks only the fields that it needs. Use [`validate`] for the result.
 //! - Defaulting during a merge: absent fields stay absent. Only the defaults of merge keys are used to match list
-//!   entries. [`defaults::fill`] fills in the defaults of the API server.
+//!   entries. [`defaults::fill`] sets the defaults of the API server.
 //! - Templates: Helm charts are rendered by helm, if it is enabled.
 //! - A general YAML library: YAML is read and written exactly as kustomize and kubectl do, including their limits.
 //!
@@ -498,7 +498,7 @@ pub mod files {
     };
 }
 
-/// Resources and their ids during a build.
+/// Resources and their IDs during a build.
 ///
 /// ```
 /// use std::path::Path;

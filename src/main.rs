@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// Builds allocate many small values on several threads, where the system's allocator is slow.
+/// Builds allocate many small values on several threads, for which the system's allocator is slow.
 #[cfg(feature = "mimalloc")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -47,7 +47,7 @@ pub(super) struct AffectedArgs {
     target: TargetArgs,
 }
 
-/// A target that is affected, with the paths that its build reads and that differ.
+/// An affected target, with the differing paths that its build reads.
 type Listed<'p> = (&'p TargetPair, Vec<(PathBuf, ChangedRead)>);
 
 /// Lists the affected targets.
@@ -79,7 +79,7 @@ pub(super) fn run(args: &AffectedArgs, sources: &SourceMap) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns a warning for each target whose name cannot be printed as it is.
+/// Returns a warning for each target whose name contains characters that must be escaped.
 fn inexact_names(found: &[Listed<'_>]) -> Vec<Diagnostic> {
     let names = found.iter().map(|(pair, _)| &pair.shown).filter(|path| path.to_str().is_none());
     let message = |path: &PathBuf| format!("the name of the target `{}` is not valid UTF-8", path.display());

@@ -39,14 +39,14 @@ use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, counted};
 use smp_text::source::SourceMap;
 
-/// The help of `--live-objects`, which `diff` also has.
+/// The help of `--live-objects`, a flag of `apply` and `diff`.
 const LIVE_OBJECTS: &str = "\
 Live objects to use instead of a cluster: file, directory or - (repeatable)
 
 `kubectl get -o yaml --show-managed-fields` writes such a file. Requires --dry-run=client. Cannot be \
 used with an ApplySet.";
 
-/// The help of `--timeout`, which `wait` also has.
+/// The help of `--timeout`, a flag of `apply` and `wait`.
 const TIMEOUT: &str =
     "Time to wait until all objects are ready; 0 checks once; requires --wait [default: 5m]";
 
@@ -115,7 +115,7 @@ pub(super) struct ApplyArgs {
     #[arg(long, value_name = "KIND", value_delimiter = ',', hide_short_help = true)]
     replace_immutable: Vec<String>,
 
-    /// Kinds whose objects are recreated even if that deletes the objects or data inside them
+    /// Kinds to recreate even if contained objects or data are deleted
     ///
     /// Possible kinds: Namespace, CustomResourceDefinition, PersistentVolumeClaim and PersistentVolume.
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = protected_kind, requires = "replace_immutable", hide_short_help = true)]
@@ -187,8 +187,8 @@ impl ApplyArgs {
         self.prune.select_rollback(parent, revision);
     }
 
-    /// Returns the kinds to wait for if `--wait` is given; an empty slice means all kinds. `true` and
-    /// `false` are accepted as for kubectl's `--wait`.
+    /// Returns the kinds to wait for if `--wait` is set. An empty slice means all kinds. As with
+    /// kubectl's `--wait`, `true` and `false` are accepted.
     fn kinds_to_wait_for(&self) -> Option<&[String]> {
         let kinds = self.wait.as_deref()?;
         match kinds {
@@ -254,8 +254,8 @@ impl ApplyArgs {
         }
     }
 
-    /// Returns the status of pruned objects if they are printed. With `--output` they are not: a
-    /// deleted object has no content to print.
+    /// Returns the status of pruned objects if they are printed. With `--output` they are not
+    /// printed, since a deleted object has no content.
     fn printed_pruned_status<'p>(&self, status: Option<&'p str>) -> Option<&'p str> {
         status.filter(|_| self.output.is_none() && self.results == ReportFormat::Text)
     }
@@ -348,7 +348,7 @@ fn plan_and_apply(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     output.finish(deployed, resources.len())
 }
 
-/// Lists the fields that the apply takes from other managers, before anything is sent.
+/// Lists the fields that the apply would take from other managers, before any request is sent.
 fn list_taken(
     cluster: &Cluster,
     resources: &[Resource],
@@ -472,8 +472,8 @@ fn not_applied(summary: &ApplySummary, all: usize, counts: &str) -> Diagnostic {
     problem
 }
 
-/// Prints the objects of a client-side dry run. The server is only contacted for the members of an
-/// ApplySet.
+/// Prints the objects of a client-side dry run. The server is only contacted to read the members of
+/// an ApplySet.
 fn show_only(
     args: &ApplyArgs,
     mut resources: Vec<Resource>,

@@ -184,7 +184,7 @@ fn history(args: &SetViewArgs, sources: &SourceMap) -> Outcome {
     print_rows(&rows)
 }
 
-/// Applies the manifests of an earlier revision as `apply` would, which records a new revision.
+/// Applies the manifests of an earlier revision like `apply`. This records a new revision.
 fn rollback(args: RollbackArgs, sources: &SourceMap) -> Outcome {
     let RollbackArgs { parent, to_revision, mut apply } = args;
     apply.select_rollback(&parent, to_revision);
@@ -328,7 +328,7 @@ fn options(parent: &str, tooling: ApplySetTooling) -> ApplySetOptions {
     options
 }
 
-/// Prints how many objects failed and returns the exit status.
+/// Prints the number of objects that failed, and returns the exit status.
 fn exit_status(failures: &[ObjectFailure], failed: &str, sources: &SourceMap) -> ExitCode {
     if failures.is_empty() {
         return ExitCode::SUCCESS;
@@ -338,7 +338,7 @@ fn exit_status(failures: &[ObjectFailure], failed: &str, sources: &SourceMap) ->
     ExitCode::FAILURE
 }
 
-/// Prints a table as kubectl does: columns are separated by three spaces.
+/// Prints a table like kubectl, with three spaces between columns.
 fn print_rows<const N: usize>(rows: &[[String; N]]) -> Result<ExitCode, Failure> {
     let rows: Vec<Vec<String>> =
         rows.iter().map(|row| row.iter().map(|cell| escaped(cell).into_owned()).collect()).collect();

@@ -103,7 +103,7 @@ pub(super) fn run(args: &BlameArgs, sources: &SourceMap) -> Outcome {
     render::print_or_reject(&built.warnings, sources)?;
     let renderer = render::location_renderer(sources);
     if wanted.is_none() && !args.is_live() {
-        // Neither a selection nor live state needs the reports of all resources at once.
+        // Without a selected object and without live state, resources can be reported one at a time.
         return print_all(args, built, sources, &renderer);
     }
     let mut all = blame(&built, sources, &renderer);
@@ -112,7 +112,7 @@ pub(super) fn run(args: &BlameArgs, sources: &SourceMap) -> Outcome {
     }
     add_live_state(args, &built, &mut all, sources)?;
     all.mask_secret_values(sources);
-    // The program is about to exit: dropping a large set would only take time.
+    // The program is about to exit, and dropping a large value would only take time.
     std::mem::forget(built);
     print_blame(args, &all)
 }
@@ -154,8 +154,8 @@ fn run_for_object(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Formats the complete history of the remaining values. Several resources are each preceded by
-/// their id.
+/// Formats the complete history of the selected values. If there are several resources, each is
+/// preceded by its ID.
 fn field_histories(all: &Blame, removals: Removals, sources: &SourceMap) -> String {
     let mut out = String::new();
     for resource in &all.resources {
@@ -170,7 +170,7 @@ fn field_histories(all: &Blame, removals: Removals, sources: &SourceMap) -> Stri
     out
 }
 
-/// Adds the live state of the shown resources if `--live` is given.
+/// Adds the live state of the displayed resources if `--live` is set.
 #[cfg(feature = "cluster")]
 fn add_live_state(
     args: &BlameArgs,
@@ -202,7 +202,7 @@ fn add_live_state(_: &BlameArgs, _: &Built, _: &mut Blame, _: &SourceMap) -> Res
     Ok(())
 }
 
-/// Keeps the fields at and below a path, and the resources that have such fields.
+/// Keeps only the fields at or below a path, and the resources with such fields.
 fn narrow(all: &mut Blame, path: &str, removals: Removals) {
     for resource in &mut all.resources {
         let removed = removals_at(resource, path).into_iter().cloned().collect();
@@ -232,7 +232,7 @@ fn print_all(args: &BlameArgs, built: Built, sources: &SourceMap, renderer: &Mes
         BlameFormat::Json => blame_to_json_parts(&blamer)?,
         BlameFormat::Text => blame_to_yaml_parts(&blamer, args.style())?,
     };
-    // The program is about to exit: dropping a large set would only take time.
+    // The program is about to exit, and dropping a large value would only take time.
     std::mem::forget(built);
     print_parts(&parts)?;
     Ok(ExitCode::SUCCESS)

@@ -28,10 +28,10 @@ pub(super) struct CacheArgs {
 }
 
 impl CacheArgs {
-    /// Returns the directory if one is given. An empty value counts as absent.
+    /// Returns the directory if the flag is set. An empty value is treated as absent.
     pub(super) fn root(&self) -> Option<PathBuf> {
         let given = self.cache_dir.as_ref().filter(|directory| !directory.is_empty()).map(PathBuf::from);
-        // Without a working directory, a relative path cannot be made absolute and is kept as given.
+        // Without a working directory, a relative path cannot be made absolute and is kept.
         given.map(|directory| std::path::absolute(&directory).unwrap_or(directory))
     }
 }
@@ -164,7 +164,7 @@ fn description(entry: &CacheEntry) -> String {
     escaped(&shown).into_owned()
 }
 
-/// Prints the removed entries. Fails if some could not be removed.
+/// Prints the removed entries. Fails if an entry could not be removed.
 fn report(all: &[Cleared]) -> Outcome {
     let mut stdout = io::stdout().lock();
     let (mut count, mut size) = (0_usize, 0);

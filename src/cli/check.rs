@@ -73,7 +73,7 @@ fn check(args: &CheckArgs, sources: &SourceMap) -> Outcome {
         deprecated::print_nothing_fixed();
         return print_report(args, &report, sources);
     }
-    // Report the remaining findings with the locations of the changed files.
+    // The remaining findings are reported with the locations in the changed files.
     let sources = SourceMap::default();
     let (report, _) = build_report(args, &selection, &sources)?;
     print_report(args, &report, &sources)

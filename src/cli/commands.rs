@@ -1,7 +1,7 @@
 //! The tree of commands and the parsing of command lines.
 //!
-//! A run builds only the command that is called. The tree of all commands with their help is built
-//! for `--help` and for errors in a command line.
+//! A run builds only the definition of the command that is called. The tree of all commands with
+//! their help is built for `--help` and for errors in a command line.
 
 use std::ffi::OsString;
 
@@ -187,8 +187,8 @@ impl ParsedLine {
     /// Parses a command line. The first argument is the name of the program.
     ///
     /// # Errors
-    /// The command line is invalid, or asks for help or the version. The error shows neither inline
-    /// documents nor terminal control sequences of the command line.
+    /// The command line is invalid or requests the help or the version. The error contains neither
+    /// inline documents nor terminal control sequences of the command line.
     pub(super) fn parse(words: &[OsString], color: ColorChoice) -> Result<Self, clap::Error> {
         let name = command_name(words);
         if let Some(command) = name.and_then(single_command)
@@ -210,8 +210,9 @@ impl ParsedLine {
     }
 }
 
-/// Accepts flags as kubectl and kustomize do: boolean flags with `=true` or `=false`, and for the
-/// commands of kustomize the last of several equal flags, and values that begin with a dash.
+/// Accepts flags like kubectl and kustomize: boolean flags with `=true` or `=false`. For the
+/// commands of kustomize, also accepts repeated flags, of which the last one is used, and values
+/// that begin with a dash.
 fn as_in_kustomize(command: clap::Command, name: Option<&str>, words: &[OsString]) -> clap::Command {
     let with_values: Vec<&str> = words
         .iter()
@@ -237,7 +238,7 @@ fn with_flag_rules(command: clap::Command, with_values: &[&str], overrides: bool
     };
     command.args_override_self(overrides).mut_args(|arg| {
         if !has_value(&arg) {
-            // In kustomize, the word after a flag with a value is its value, whatever it is.
+            // In kustomize, the word after a flag with a value is always its value.
             let takes_next =
                 arg.get_action().takes_values() && !arg.is_positional() && !arg.is_require_equals_set();
             return if overrides && takes_next { arg.allow_hyphen_values(true) } else { arg };
@@ -253,8 +254,8 @@ pub(super) fn all() -> clap::Command {
     help::with_help(Args::command())
 }
 
-/// Returns the name of the command: the first argument that is neither a global flag nor the value
-/// of one.
+/// Returns the name of the command, which is the first argument that is neither a global flag nor
+/// the value of one.
 fn command_name(words: &[OsString]) -> Option<&str> {
     let mut words = words.iter().skip(1).map(|word| word.to_str());
     loop {
@@ -266,7 +267,7 @@ fn command_name(words: &[OsString]) -> Option<&str> {
     }
 }
 
-/// Returns the program with only the named command, and without help.
+/// Returns the program with only one command, and without help.
 fn single_command(name: &str) -> Option<clap::Command> {
     let (name, augment) = find_command(name)?;
     let command = clap::Command::new(name).disable_help_flag(true).disable_help_subcommand(true);
@@ -274,7 +275,7 @@ fn single_command(name: &str) -> Option<clap::Command> {
     Some(MessageArgs::augment_args(program).subcommand_required(true).subcommand(augment(command)))
 }
 
-/// Words of other tools, with the help that names our command.
+/// Commands of other tools, with the help that names the command of this program.
 const OTHER_WORDS: [(&str, &str); 17] = [
     ("template", "use `kubectl smp build`"),
     ("generate", "use `kubectl smp build`"),

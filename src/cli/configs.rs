@@ -1,4 +1,4 @@
-//! The configurations of targets: the nearest `.smp.yaml` of each.
+//! The configurations of targets. The configuration of a target is the nearest `.smp.yaml`.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use smp_inspect::check::CheckConfig;
 use smp_text::diagnostic::Result;
 use smp_text::source::{SourceMap, relative_path};
 
-/// The configurations of targets. Each file is read once. It can be shared between threads.
+/// The configurations of targets. Each file is read only once. It can be shared between threads.
 pub(super) struct Configs<'s> {
     tree: Arc<dyn FileTree>,
     sources: &'s SourceMap,

@@ -89,12 +89,12 @@ pub(super) struct ConnectArgs {
 }
 
 impl ConnectArgs {
-    /// Returns the namespace if one is given.
+    /// Returns the namespace if the flag is set.
     pub(super) fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref().filter(|name| !name.is_empty())
     }
 
-    /// Returns the connection options. Empty values count as absent.
+    /// Returns the connection options. Empty values are treated as absent.
     pub(super) fn options(&self, sources: &SourceMap) -> ConnectOptions {
         let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
         let file = |path: &Option<PathBuf>| path.clone().filter(|path| !path.as_os_str().is_empty());
@@ -122,7 +122,7 @@ impl ConnectArgs {
     }
 }
 
-/// A flag of kubectl that is accepted and has no effect.
+/// A flag of kubectl that is accepted but has no effect.
 #[derive(Debug, Args)]
 pub(super) struct ServerSideArg {
     /// Accepted for compatibility with kubectl; objects are always applied server-side
@@ -130,8 +130,8 @@ pub(super) struct ServerSideArg {
     server_side: Option<bool>,
 }
 
-/// Rejects `--server-side=false`: client-side apply does not track field ownership and drops fields
-/// of other managers.
+/// Rejects `--server-side=false`, because client-side apply does not track field ownership and
+/// drops fields of other managers.
 fn server_side(text: &str) -> Result<bool, String> {
     match text {
         "true" => Ok(true),

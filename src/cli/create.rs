@@ -61,7 +61,7 @@ pub(super) struct CreateArgs {
     ignored: Vec<String>,
 }
 
-/// Returns the parts of a list that is separated by commas.
+/// Splits a list at its commas.
 fn parts(list: &str) -> impl Iterator<Item = &str> {
     list.split(',').filter(move |_| !list.is_empty())
 }

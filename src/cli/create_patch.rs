@@ -154,8 +154,8 @@ impl CreatePatchArgs {
         Ok(Manifests { original, modified, current })
     }
 
-    /// Returns the schema of the patched kind. Only strategic patches need one, so no source is asked
-    /// for other types.
+    /// Returns the schema of the patched kind. Only strategic merge patches need a schema, so no
+    /// source is queried for other types.
     fn schema(&self, modified: &Node, sources: &SourceMap) -> Result<WithWarnings<Schema>> {
         let is_needed = self.patch_type == PatchType::Strategic || self.schema.schema != SchemaChoice::Auto;
         if !is_needed {
@@ -201,8 +201,8 @@ fn explain_missing_annotation(error: Diagnostic) -> Diagnostic {
     }
 }
 
-/// Adds the flags with which a patch can be created to an error. Only flags that were tried
-/// successfully are named.
+/// Adds the flags with which a patch can be created to an error. Only flags with which the creation
+/// succeeded are added.
 fn with_alternatives(
     error: Diagnostic,
     sides: &PatchInputs<'_>,
@@ -230,7 +230,7 @@ fn with_alternatives(
     if error.help_text().is_some() { error.note(help) } else { error.help(help) }
 }
 
-/// Returns the flag for an alternative kind of patch.
+/// Returns the flag for an alternative type of patch.
 fn flag(way: PatchForm) -> &'static str {
     match way.patch_type {
         PatchType::Strategic => "--dialect schema",

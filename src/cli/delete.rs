@@ -113,7 +113,7 @@ pub(super) fn run(args: &DeleteArgs, sources: &SourceMap) -> Outcome {
         event => {
             progress.clear();
             match event {
-                // A closed stdout does not stop the deletion half-way.
+                // A closed standard output does not stop the deletion.
                 DeleteEvent::Deleted(object) if printed.is_ok() => {
                     printed = print_line(&args.line(object));
                 }
@@ -179,7 +179,7 @@ fn counts(summary: &DeleteSummary, done: &str) -> String {
     format!("{}: {} {done}{absent}", counted(all, "object"), summary.deleted)
 }
 
-/// Returns the errors for objects that were not deleted, and the summary.
+/// Returns the summary, and the errors for objects that were not deleted.
 fn problems(summary: &DeleteSummary, all: usize, timeout: Option<Duration>) -> Vec<Diagnostic> {
     let mut problems: Vec<Diagnostic> = summary.timed_out.iter().map(|one| remaining(one, timeout)).collect();
     let left = summary.failures.len() + summary.timed_out.len() + summary.skipped.len();
@@ -197,7 +197,8 @@ fn problems(summary: &DeleteSummary, all: usize, timeout: Option<Duration>) -> V
     problems
 }
 
-/// Returns the error for an object that still exists, after the timeout if it has passed.
+/// Returns the error for an object that still exists. If the timeout has been exceeded, the error
+/// contains it.
 fn remaining(one: &RemainingObject, timeout: Option<Duration>) -> Diagnostic {
     let after = timeout.map_or_else(String::new, |timeout| format!(" after {}", format_duration(timeout)));
     let problem = Diagnostic::error(Code::NotReady, format!("{}{after}", still_exists(one)));

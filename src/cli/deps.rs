@@ -89,13 +89,14 @@ fn build_all(args: &DepsArgs, selection: &Selection, sources: &SourceMap) -> Res
     let reads = |target: &PathBuf| if is_stream(target) { own(target) } else { shared.reads(target) };
     let read = targets.par_iter().map(reads).collect();
     if targets.len() > 1 && !shared.builder.used_references().is_empty() {
-        // A shared builder does not know which target used which remote reference, so each gets its own builder.
+        // A shared builder does not record which target used which remote reference, so each target gets its own
+        // builder.
         return Ok(targets.par_iter().map(own).collect());
     }
     Ok(read)
 }
 
-/// A built target with its reads and its warnings.
+/// A built target with its reads and warnings.
 type Read = Result<(BuiltTarget, Vec<Diagnostic>), Failure>;
 
 /// The inputs of the build of a target.
@@ -120,7 +121,7 @@ impl BuiltTarget {
 /// Builds targets with one builder, so that shared files are read only once.
 struct SharedBuilder<'t> {
     builder: Builder,
-    /// Records reads that do not depend on the target.
+    /// Records reads that do not depend on a target.
     common: &'t RecordingTree,
 }
 
@@ -169,7 +170,7 @@ fn directory(target: &Path) -> Option<PathBuf> {
 fn text(args: &DepsArgs, all: &[BuiltTarget]) -> Result<String, Diagnostic> {
     let here = DiskTree.working_directory().map_err(|error| read_error("the working directory", &error))?;
     if args.output == DepsFormat::Text {
-        // A shared input is listed once, so it need not be known which targets read it.
+        // A shared input is listed once, whichever targets read it.
         let read = RecordingTree::read_set_of(all.iter().flat_map(|target| &target.trees));
         let used = all.iter().flat_map(|target| target.used.clone()).collect();
         let reads = collect_reads(&read, &used, &here);

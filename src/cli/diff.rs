@@ -102,7 +102,7 @@ fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
 }
 
 impl DiffArgs {
-    /// With `--affected`, replaces the targets by those that are affected. Returns false if there are none.
+    /// With `--affected`, keeps only the affected targets. Returns false if there are none.
     fn keep_affected(&mut self, sources: &SourceMap) -> Result<bool, Failure> {
         if !self.affected.is_given() {
             return Ok(true);

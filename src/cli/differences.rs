@@ -1,4 +1,4 @@
-//! The forms in which `diff` prints differences.
+//! The formats in which `diff` prints differences.
 
 use std::io::{self, Write as _};
 
@@ -107,7 +107,7 @@ impl<'d> ObjectChange<'d> {
         let versions = (diff.live.as_ref(), diff.merged.as_ref());
         let kind = schema.kind(&diff.object.gvk).unwrap_or(Cursor::unknown());
         let by_schema = compare(versions.0, versions.1, kind);
-        // By the schema, entries that only moved are not a change.
+        // Entries of lists that only moved are not a change according to the schema.
         let fields =
             if by_schema.is_empty() { compare(versions.0, versions.1, Cursor::unknown()) } else { by_schema };
         Self { diff, fields }
@@ -117,8 +117,8 @@ impl<'d> ObjectChange<'d> {
         self.diff.change.as_str()
     }
 
-    /// Prints the change, its risks, and the changed fields unless the object is created or pruned
-    /// as a whole.
+    /// Prints the change and its risks. Also prints the changed fields, unless the object as a
+    /// whole is created or pruned.
     fn print_plan(&self) -> io::Result<()> {
         let diff = self.diff;
         let mut line = format!("{:<10}{}", self.action(), qualified_name(&diff.object));

@@ -1,23 +1,23 @@
-//! The files on disk, and the record of what a command reads from them.
+//! The files on disk, and the record of a command's reads.
 //!
-//! Like the settings of messages, the record is global to the process.
+//! Like the settings of messages, the record is global in the process.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smp_files::{DiskTree, FileTree, Located, ReadSet, RecordingTree};
 
-/// What is read while reads are recorded.
+/// The recorded reads.
 #[derive(Default)]
 struct Record {
     trees: Vec<RecordingTree>,
     /// The reads of the last search for targets.
     search: Option<RecordingTree>,
-    /// The real paths of directories that the command writes to.
+    /// The real paths of directories to which the command writes.
     outputs: Vec<PathBuf>,
 }
 
-/// The current record; none if reads are not recorded.
+/// The current record; `None` if reads are not recorded.
 static RECORD: Mutex<Option<Record>> = Mutex::new(None);
 
 fn record() -> MutexGuard<'static, Option<Record>> {
@@ -29,7 +29,7 @@ pub(super) fn disk_tree() -> Arc<dyn FileTree> {
     recorded(Arc::new(DiskTree))
 }
 
-/// Returns the files on disk, to search for targets.
+/// Returns the files on disk, for a search for targets.
 pub(super) fn search_tree() -> Arc<dyn FileTree> {
     let tree = disk_tree();
     if let Some(record) = &mut *record() {
@@ -38,14 +38,14 @@ pub(super) fn search_tree() -> Arc<dyn FileTree> {
     tree
 }
 
-/// Returns what the last search for targets read.
+/// Returns the reads of the last search for targets.
 pub(super) fn search_read_set() -> ReadSet {
     let record = record();
     let search = record.as_ref().and_then(|record| record.search.as_ref());
     search.map(RecordingTree::read_set).unwrap_or_default()
 }
 
-/// Returns a tree whose reads are recorded, if reads are recorded at all.
+/// Returns a tree whose reads are recorded, if recording is enabled.
 pub(super) fn recorded(tree: Arc<dyn FileTree>) -> Arc<dyn FileTree> {
     match &mut *record() {
         Some(record) => {
@@ -57,19 +57,19 @@ pub(super) fn recorded(tree: Arc<dyn FileTree>) -> Arc<dyn FileTree> {
     }
 }
 
-/// Adds what is read from a tree to the record.
+/// Adds the reads of a tree to the record.
 pub(super) fn record_reads_of(tree: &RecordingTree) {
     if let Some(record) = &mut *record() {
         record.trees.push(tree.clone());
     }
 }
 
-/// Starts a record. An earlier one is dropped.
+/// Starts a new record, which replaces the old one.
 pub(super) fn start_recording() {
     *record() = Some(Record::default());
 }
 
-/// Returns everything that was read since the record started, except for outputs.
+/// Returns all reads since the record started, except those of outputs.
 pub(super) fn read_set() -> ReadSet {
     let record = record();
     let mut reads = RecordingTree::read_set_of(record.iter().flat_map(|record| &record.trees));
@@ -77,7 +77,7 @@ pub(super) fn read_set() -> ReadSet {
     reads
 }
 
-/// Leaves a directory out of the record, because the command writes to it.
+/// Excludes a directory from the record, because the command writes to it.
 pub(super) fn record_output(directory: &Path) {
     if let Some(record) = &mut *record() {
         let found = DiskTree.locate(Path::new(""), directory).map(Located::into_path);
@@ -86,14 +86,14 @@ pub(super) fn record_output(directory: &Path) {
     }
 }
 
-/// Records a file, or all files of a directory, that is read by other means.
+/// Records a file, or all files of a directory, that is not read through the tree.
 pub(super) fn record_access(path: &Path) {
     if is_recording() {
         disk_tree().record_program_access(path);
     }
 }
 
-/// Returns true if reads are recorded, so that the command may run again.
+/// Returns true if reads are recorded. The command may run again then.
 pub(super) fn is_recording() -> bool {
     record().is_some()
 }

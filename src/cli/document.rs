@@ -1,4 +1,4 @@
-//! Reads documents as kubectl does: from a file, standard input or the command line.
+//! Reads documents like kubectl: from a file, standard input or the command line.
 
 use std::path::Path;
 
@@ -54,7 +54,7 @@ pub(super) fn stdin_bytes() -> std::io::Result<Vec<u8>> {
     read_bounded(std::io::stdin().lock(), Vec::new())
 }
 
-/// Returns the error for several uses of `-`.
+/// Returns the error for `-` in several arguments.
 pub(super) fn stdin_used_twice() -> Failure {
     Failure::Usage("standard input (`-`) can be read only once: name a file for the other input".into())
 }
@@ -65,7 +65,7 @@ pub(super) fn gvk_of(node: &Node) -> Option<Gvk> {
     Some(Gvk::from_manifest(text("apiVersion").unwrap_or_default(), text("kind")?))
 }
 
-/// Resolves the type of a document: the one that `--schema-type` names, or else that of its kind.
+/// Resolves the type of a document: the one of `--schema-type`, otherwise that of its kind.
 pub(super) fn resolve_type<'s>(
     node: &Node,
     schema: &'s Schema,

@@ -114,13 +114,13 @@ fn print_drift(one: &ObjectDrift) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Formats a writer: ` by kubectl-edit at 2026-01-02T03:04:05Z`.
+/// Formats a writer, for example as ` by kubectl-edit at 2026-01-02T03:04:05Z`.
 fn writer_text(writer: &FieldWriter) -> String {
     let subresource = match writer.subresource.as_str() {
         "" => String::new(),
         subresource => format!(" ({subresource})"),
     };
-    // The server does not record the time of every write of a subresource.
+    // The server does not record the time of each write of a subresource.
     let time = if writer.time.is_empty() { String::new() } else { format!(" at {}", writer.time) };
     format!(" by {}{subresource}{time}", writer.manager)
 }

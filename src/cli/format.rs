@@ -70,7 +70,7 @@ impl<W: Write> ResourceWriter<W> {
         Self { format, out: to, has_output: false, items: Vec::new() }
     }
 
-    /// Adds the resources of a target. Adds none of them if one cannot be printed.
+    /// Adds the resources of a target. If one of them cannot be printed, adds none.
     pub(super) fn add<'r>(
         &mut self,
         resources: impl IntoIterator<Item = &'r Resource> + Clone,
@@ -78,7 +78,7 @@ impl<W: Write> ResourceWriter<W> {
         match self.format {
             OutputFormat::Json => {
                 for resource in resources.clone() {
-                    // JSON has no infinity: serde_json would silently write null.
+                    // JSON has no infinity, and serde_json would write null.
                     yaml::to_json(resource.node()).map_err(|error| error.resource(resource.id()))?;
                 }
                 self.items.extend(resources.into_iter().map(|resource| resource.node().to_json_value()));

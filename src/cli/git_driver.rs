@@ -1,8 +1,8 @@
 //! `kubectl smp merge3 --git-driver`: a merge driver for git.
 //!
 //! git passes three temporary files and the path of the merged file, and reads the result from the
-//! second file. An exit status of 0 means a clean merge, 1 to 128 a merge with conflicts, and 129
-//! or more a failed merge.
+//! second file. The exit status is 0 for a clean merge, 1 to 128 for a merge with conflicts, and
+//! 129 or more for a failed merge.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -49,17 +49,19 @@ struct DriverResult {
     conflicts: usize,
 }
 
-/// Returns the exit status of a command line. An invalid command line of the merge driver has the
-/// status of a failed merge: git would interpret the status of a usage error as a merge with conflicts.
+/// Returns the exit status of a command line. For an invalid command line of the merge driver, it
+/// is that of a failed merge, because git would interpret the status of a usage error as a merge
+/// with conflicts.
 pub(super) fn final_status(words: &[OsString], status: ExitCode) -> ExitCode {
     let is_driver = words.iter().any(|word| word == "--git-driver");
     if is_driver && status == ExitCode::from(INVALID_USAGE) { ExitCode::from(MERGE_FAILED) } else { status }
 }
 
-/// Merges the files that git passes into the second one.
+/// Merges the files that git passes, and writes the result to the second one.
 ///
-/// Any failure has the status of a failed merge. With a lower one, git would record a conflict in a
-/// file without markers, and committing that file would lose the other version.
+/// All failures have the exit status of a failed merge. With a lower status, git would record a
+/// conflict in a file without conflict markers, and a commit of this file would lose the other
+/// version.
 pub(super) fn run(names: &[PathBuf], options: &DriverOptions<'_>, sources: &SourceMap) -> Outcome {
     merge_files(names, options, sources).or_else(|failure| {
         super::outcome::report(&failure, sources);
@@ -139,7 +141,7 @@ impl DriverVersions<'_> {
         // The result of a git merge must not depend on a cluster.
         let schema = SchemaArgs { offline: true, ..options.schema.clone() };
         let WithWarnings { value: schema, warnings } = resolve_schema(&packages, &schema, sources)?;
-        // Print the warnings, even under --strict: git needs a merged file.
+        // Warnings are printed even under --strict, because git needs a merged file.
         render::print(&warnings, sources);
         let merge = PackageMerge3 {
             original: &original,

@@ -6,7 +6,7 @@ use super::kustomize::KustomizeArgs;
 use super::render::MessageArgs;
 use super::target::{SchemaArgs, TargetArgs};
 
-/// The commands as `kubectl smp -h` groups them.
+/// The commands in the groups of `kubectl smp -h`.
 const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Build and lint",
@@ -22,10 +22,10 @@ const GROUPS: [(&str, &[&str]); 6] = [
 /// The examples of each command: paragraphs whose first line is the name of the command.
 const EXAMPLES: &str = include_str!("examples.txt");
 
-/// The paragraph of the overview.
+/// The name of the paragraph for the overview.
 const PROGRAM: &str = "kubectl smp";
 
-/// Has the flags of `apply`, but applies recorded manifests instead of a build.
+/// The command that has the flags of `apply` but applies recorded manifests and does not build.
 const ROLLBACK: &str = "applyset rollback";
 
 /// The heading of the flags of `apply` that `diff` only previews.
@@ -100,26 +100,26 @@ fn with_command_help(command: Command, words: &str) -> Command {
         id if inherited.contains(id) || hidden.contains(&id.as_str()) => arg.hide(true),
         id if kustomize.contains(id) => {
             let hide = builds_nothing || arg.is_hide_set();
-            // kustomize has no shorter help.
+            // kustomize has no short help.
             arg.hide_short_help(words != "kustomize build").hide(hide)
         }
         id if is_build && !builds_nothing && build.contains(id) => arg.help_heading("Build options"),
         id if has_schema && schema.contains(id) => arg.help_heading("Schema options"),
         id if words == "diff" && applyset.contains(id) => arg.help_heading(PREVIEWED),
         id if words == "diff" && TWO_BUILDS_FLAGS.contains(&id.as_str()) => arg.help_heading(TWO_BUILDS),
-        // clap would list a flag after a flattened group under the heading of that group.
+        // After a flattened group, clap would list a flag under the heading of that group.
         _ => arg.help_heading(None::<&str>),
     });
     let examples = EXAMPLES.split("\n\n").filter_map(|paragraph| paragraph.split_once('\n'));
     let find = |words: &str| examples.clone().find(|(name, _)| *name == words);
     let own = find(if words.is_empty() { PROGRAM } else { words }).map(|(_, lines)| lines.to_string());
-    // The other commands of kustomize have the examples of our own ones.
+    // The other commands of kustomize have the examples of this program's own commands.
     let lines = own.or_else(|| {
         let (_, lines) = find(words.strip_prefix("kustomize ")?)?;
         Some(lines.replace("kubectl smp ", "kubectl smp kustomize "))
     });
     match lines {
-        // The overview names the other help pages itself.
+        // The overview lists the other help pages itself.
         Some(lines) if words.is_empty() => command.after_help(format!("Examples:\n{}\n", lines.trim_end())),
         Some(lines) => command.after_help(format!(
             "Examples:\n{}\n\nUse `kubectl smp options` for the global flags.",
@@ -195,7 +195,7 @@ fn applyset_flags() -> Vec<Id> {
     Vec::new()
 }
 
-/// Returns the ids of the flags of a group.
+/// Returns the IDs of the flags of a group.
 fn ids<A: Args>() -> Vec<Id> {
     A::augment_args(Command::new("")).get_arguments().map(|arg| arg.get_id().clone()).collect()
 }

@@ -53,7 +53,8 @@ pub(super) struct ImagesArgs {
 /// An image, and the location that sets it.
 type ImageKey = (String, Option<(String, usize)>);
 
-/// Lists the images of all targets. If one of several fails, those of the others are still listed.
+/// Lists the images of all targets. If one of several targets fails, those of the others are still
+/// listed.
 pub(super) fn run(args: &ImagesArgs, sources: &SourceMap) -> Outcome {
     #[cfg(feature = "git")]
     if let Some(range) = &args.rev {
@@ -96,7 +97,7 @@ pub(super) fn run(args: &ImagesArgs, sources: &SourceMap) -> Outcome {
     Ok(exit_status(&failed, targets.len()))
 }
 
-/// Lists the images that differ between two revisions, with the lines that cause it.
+/// Lists the images that differ between two revisions, with the lines that cause the difference.
 #[cfg(feature = "git")]
 fn list_changes(args: &ImagesArgs, range: &RevisionRange, sources: &SourceMap) -> Outcome {
     let (select, build) = (&args.select, &args.target);

@@ -1,7 +1,7 @@
 //! Documents in command line arguments, such as an inline patch.
 //!
-//! They may contain secrets, so error messages must not show them. A document in place of a path is
-//! reported.
+//! Such documents may contain secrets, so error messages must not show them. A document that was
+//! passed in place of a path is reported.
 
 use std::any::TypeId;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ const DOCUMENT: &str = "***";
 /// The help for a patch without a flag.
 const MISSING_PATCH_FLAG: &str = "did you forget `-p` before the patch?";
 
-/// Returns an argument for messages, with documents redacted and control sequences escaped.
+/// Returns an argument for messages: documents are masked and control sequences are escaped.
 pub(super) fn redact(word: &str) -> String {
     let (flag, value) = match word.split_once('=') {
         Some((flag, value)) if flag.starts_with("--") => (&word[..=flag.len()], value),
@@ -30,10 +30,10 @@ pub(super) fn redact(word: &str) -> String {
     if is_document(value) { format!("{}{DOCUMENT}", escaped(flag)) } else { escaped(word).into_owned() }
 }
 
-/// Returns true if a text looks like a document by its first line.
+/// Returns true if a text seems to be a document, judged by its first line.
 fn is_document(text: &str) -> bool {
     let line = text.trim_start().lines().next().unwrap_or_default();
-    // Without a colon, braces are those of a template such as `{name}.yaml`.
+    // Braces without a colon are those of a template such as `{name}.yaml`.
     (line.starts_with('{') && text.contains(':'))
         || line.starts_with(['[', '#'])
         || line.starts_with("- ")
@@ -50,8 +50,8 @@ pub(super) fn missing_patch_flag(error: &clap::Error, all: &str) -> Option<&'sta
     is_missing.then_some(MISSING_PATCH_FLAG)
 }
 
-/// Returns the error for a document in place of a path, if no file has that name. The message does
-/// not show the document, which may be a Secret.
+/// Returns the error for a document that was passed in place of a path, if no file has that name.
+/// The message does not show the document, which may be a Secret.
 pub(super) fn document_as_path(command: &clap::Command, matches: &ArgMatches) -> Option<Failure> {
     if let Some((name, below)) = matches.subcommand() {
         return document_as_path(command.find_subcommand(name)?, below);

@@ -1,4 +1,4 @@
-//! Flags and messages that the commands on live objects share.
+//! Flags and messages of the commands for live objects.
 
 use std::path::PathBuf;
 
@@ -37,7 +37,7 @@ pub(super) struct DumpArg {
     pub(super) live: Vec<PathBuf>,
 }
 
-/// Rejects `--force-conflicts` with `--force-conflicts-with`, which takes less.
+/// Rejects `--force-conflicts` together with `--force-conflicts-with`.
 pub(super) fn reject_both_forces(all: bool, managers: &[String]) -> Result<(), Failure> {
     if all && !managers.is_empty() {
         let message = "use either --force-conflicts, which takes fields from all field managers, or --force-conflicts-with";
@@ -46,7 +46,7 @@ pub(super) fn reject_both_forces(all: bool, managers: &[String]) -> Result<(), F
     Ok(())
 }
 
-/// Returns a line for each field that is taken from another manager, with what is lost.
+/// Returns a line for each field that is taken from another manager, with the value that is lost.
 pub(super) fn taken_fields(conflict: &ApplyConflict) -> Vec<String> {
     let line = |field: &FieldConflict| {
         let time = field.time.as_ref().map(|time| format!(", written at {time}")).unwrap_or_default();
@@ -67,7 +67,7 @@ pub(super) struct ServerFieldsArg {
 }
 
 impl ServerFieldsArg {
-    /// Removes the fields if that is enabled.
+    /// Removes the fields if the flag is set.
     pub(super) fn strip(&self, resources: &mut [Resource]) {
         if self.strip_server_fields {
             let count = strip_server_fields(resources);

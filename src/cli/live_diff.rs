@@ -31,7 +31,7 @@ pub(super) struct LiveDiffArgs {
     #[arg(long, value_name = "NAME", default_value = FIELD_MANAGER, hide_short_help = true)]
     field_manager: String,
 
-    /// Show conflicts as fields whose ownership `apply --force-conflicts` would take, not as errors
+    /// Preview `apply --force-conflicts`: show taken fields, not conflicts
     #[arg(long, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL", hide_short_help = true)]
     force_conflicts: bool,
 
@@ -77,7 +77,7 @@ impl LiveDiffArgs {
         &self.objects
     }
 
-    /// Returns the flags that select objects, to change them.
+    /// Returns a mutable reference to the flags that select objects.
     pub(super) fn objects_mut(&mut self) -> &mut ObjectArgs {
         &mut self.objects
     }
@@ -98,7 +98,8 @@ impl LiveDiffArgs {
     }
 }
 
-/// Compares objects with the live ones, and prints the differences of all that can be compared.
+/// Compares objects with the live ones, and prints the differences of all objects that can be
+/// compared.
 pub(super) fn compare(
     args: &LiveDiffArgs,
     format: DiffFormat,
@@ -121,7 +122,7 @@ pub(super) fn compare(
     print(&mut compared, format, sources)
 }
 
-/// Compares with the objects of a dump.
+/// Compares objects with those of a dump.
 fn compare_with_dump(
     args: &LiveDiffArgs,
     (format, show_secrets): (DiffFormat, bool),

@@ -51,7 +51,7 @@ enum SchemasFrom {
     Cluster,
 }
 
-/// Writes the lock files of all targets. All of them are computed before the first is written.
+/// Writes the lock files of all targets. All of them are computed before the first one is written.
 pub(super) fn run(args: &LockCommand, sources: &SourceMap) -> Outcome {
     if args.target.locked {
         let message = "`--locked` cannot be used with `lock`, which writes the lock file: remove the flag";
@@ -89,7 +89,7 @@ fn lock_file(args: &LockCommand, target: &Path) -> Result<PathBuf, Failure> {
     }
     match DiskTree.locate(Path::new(""), target) {
         Ok(found) if found.is_directory() => Ok(found.path().join(LOCK_FILE)),
-        // The lock file of a file target is in the same directory.
+        // The lock file of a file target is in the directory of the file.
         Ok(_) => Ok(target.with_file_name(LOCK_FILE)),
         _ => {
             let message =
@@ -99,7 +99,7 @@ fn lock_file(args: &LockCommand, target: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Returns a path relative to the working directory if it is below it.
+/// Returns a path relative to the working directory if it is below it, otherwise the path itself.
 fn displayed(file: &Path) -> &Path {
     let here = DiskTree.working_directory();
     here.ok().and_then(|here| file.strip_prefix(here).ok()).unwrap_or(file)
@@ -135,8 +135,8 @@ fn lock_of(
     Ok(LockFile { remotes, schemas: kept_schemas(file, sources)? })
 }
 
-/// Returns the schemas that the lock file already has. A file that is not a lock file, or has a
-/// newer version, is an error and not overwritten.
+/// Returns the schemas in an existing lock file. A file that is not a lock file or has a newer
+/// version is an error, so that it is not overwritten.
 fn kept_schemas(file: &Path, sources: &SourceMap) -> smp_text::diagnostic::Result<Vec<LockedSchema>> {
     if !DiskTree.contains(file) {
         return Ok(Vec::new());

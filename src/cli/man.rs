@@ -1,4 +1,4 @@
-//! `kubectl smp man`: manual pages of all commands, made from their help.
+//! `kubectl smp man`: manual pages of all commands, generated from their help.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -48,7 +48,7 @@ pub(super) fn run(args: &ManArgs, mut root: Command) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Adds the pages of a command and of those below it, by name.
+/// Adds the pages of a command and its subcommands, by name.
 fn add_pages(command: &Command, pages: &mut Vec<(String, String)>) -> Result<(), Failure> {
     pages.push((page_name(command), page(command)?));
     let below = command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help");
@@ -63,7 +63,7 @@ fn page_name(command: &Command) -> String {
 /// Returns the page of a command.
 fn page(command: &Command) -> Result<String, Failure> {
     let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    // The page has its own section for examples, and shows all flags.
+    // The page has a separate section for examples, and includes all flags.
     let shown = command.clone().display_name(page_name(command)).mut_args(|arg| arg.hide_short_help(false));
     let shown = shown.after_help(None::<&str>).after_long_help(None::<&str>);
     let man = Man::new(shown).date(build_day()).source(format!("{PROGRAM} {}", env!("CARGO_PKG_VERSION")));

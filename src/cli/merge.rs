@@ -1,5 +1,5 @@
-//! `kubectl smp merge` and `kubectl smp merge3`: merges of manifests that keep the comments and
-//! layout of dest.
+//! `kubectl smp merge` and `kubectl smp merge3`: merges of manifests. The comments and layout of
+//! dest are kept.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -148,8 +148,8 @@ impl RuleArgs {
         })
     }
 
-    /// Returns the YAML reader of the dialect. kyaml compares the text of scalars, and reads YAML as
-    /// kustomize does.
+    /// Returns the YAML reader of the dialect. kyaml compares the text of scalars and reads YAML
+    /// like kustomize.
     fn reading(&self) -> Reading {
         match self.dialect {
             MergeDialect::Auto => Reading::Kubectl,
@@ -197,7 +197,7 @@ enum NullArg {
 }
 
 impl OnConflict {
-    /// Returns what is written for a conflict.
+    /// Returns the output for a conflict.
     fn written_as(self) -> ConflictOutput {
         match self {
             Self::Updated | Self::Dest => ConflictOutput::Resolved,
@@ -207,7 +207,7 @@ impl OnConflict {
     }
 }
 
-/// Merges one package over another.
+/// Merges one package into another.
 pub(super) fn run(args: &MergeArgs, sources: &SourceMap) -> Outcome {
     args.common.schema.check_no_namespace()?;
     args.common.write.check(&[&args.source, &args.dest])?;
@@ -219,7 +219,7 @@ pub(super) fn run(args: &MergeArgs, sources: &SourceMap) -> Outcome {
     args.common.write.write(&args.dest, &changed, ConflictOutput::Resolved, sources)
 }
 
-/// Merges the changes between two packages into a third.
+/// Merges the changes between two packages into a third one.
 pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
     args.common.schema.check_no_namespace()?;
     let mut options = args.common.rules.options();
@@ -265,7 +265,7 @@ impl Merge3Args {
         given.try_into().map_err(|_| Failure::Usage("--original, --updated and --dest are required".into()))
     }
 
-    /// Writes the result unless conflicts forbid it, and prints the report.
+    /// Writes the result unless the conflicts must prevent it, and prints the report.
     fn conclude(&self, target: &Path, mut changed: ChangedPackage, sources: &SourceMap) -> Outcome {
         let written = self.on_conflict.written_as();
         let count = changed.conflicts.len();

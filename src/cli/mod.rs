@@ -1,7 +1,7 @@
 //! The command line interface.
 //!
 //! Each subcommand parses its arguments, calls the library and prints the result. This is the only
-//! part of the workspace that prints; it contains no merge logic.
+//! part of the workspace that prints. It contains no merge logic.
 
 #[cfg(feature = "git")]
 mod affected;
@@ -140,7 +140,7 @@ fn run_words(words: &[OsString]) -> ExitCode {
         return report(&problem, &sources);
     }
     let outcome = execute(line.args.command, &sources);
-    // A failure to flush the output is a failure of the command.
+    // If the output cannot be flushed, the command fails.
     let outcome = outcome.and_then(|status| Ok(report::finish_printing().map(|()| status)?));
     let status = outcome.unwrap_or_else(|failure| report(&failure, &sources));
     let must_fail = render::finish_messages();
@@ -195,7 +195,7 @@ fn execute(command: Command, sources: &SourceMap) -> Outcome {
 }
 
 /// Returns a suggestion of clap, such as `tip: a similar argument exists: '--recursive'`, in the
-/// words of other messages. Any other line stays as it is.
+/// style of other messages. Returns any other line unchanged.
 fn suggestion(line: &str) -> String {
     let tip = line.strip_prefix("tip: ").filter(|tip| tip.contains("similar"));
     match tip.and_then(|tip| tip.split_once(": ")) {
@@ -227,7 +227,7 @@ fn print_clap_error(error: &clap::Error) -> ExitCode {
         let message: Vec<&str> = message.trim_start_matches("error: ").lines().map(str::trim).collect();
         let lines: Vec<String> = rest.lines().map(|line| suggestion(line.trim())).collect();
         let lines = lines.iter().map(String::as_str);
-        // A mistyped flag is not the name of a file: drop clap's tip to pass it as one.
+        // A mistyped flag is not the name of a file, so clap's tip to pass it as one is dropped.
         let mut help: Vec<&str> =
             lines.filter(|line| !line.is_empty() && !line.starts_with("tip: to pass '")).collect();
         if let Some(forgotten) = inline_documents::missing_patch_flag(error, &text) {

@@ -1,4 +1,4 @@
-//! The objects that a command sends to a cluster: built targets or manifests.
+//! The objects that a command sends to a cluster, from built targets or manifests.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -56,17 +56,17 @@ impl ObjectArgs {
         (&self.select, &self.target)
     }
 
-    /// Returns the flags that select targets, to change them, and the build flags.
+    /// Returns a mutable reference to the flags that select targets, and the build flags.
     pub(super) fn build_flags_mut(&mut self) -> (&mut SelectArgs, &TargetArgs) {
         (&mut self.select, &self.target)
     }
 
-    /// Returns true if a label selector is given.
+    /// Returns true if a label selector is set.
     pub(super) fn is_selective(&self) -> bool {
         !self.selector.is_empty()
     }
 
-    /// Returns the files and directories, as the user named them.
+    /// Returns the files and directories as the user typed them.
     pub(super) fn paths(&self) -> &[PathBuf] {
         if self.filename.is_empty() { self.select.named() } else { &self.filename }
     }
@@ -76,10 +76,10 @@ impl ObjectArgs {
         self.load_validated(None, sources)
     }
 
-    /// Builds the target or reads the manifests, and validates the objects if a validation is given.
+    /// Builds the target or reads the manifests. Validates the objects if `validation` is set.
     ///
     /// # Errors
-    /// As [`ObjectArgs::load`], and an object is invalid.
+    /// The errors of [`ObjectArgs::load`]. Also, an object is invalid.
     pub(super) fn load_validated(
         &self,
         validation: Option<&Validation<'_>>,
@@ -107,7 +107,7 @@ impl ObjectArgs {
         }
     }
 
-    /// Removes the cached schemas of a server, which are out of date.
+    /// Removes the cached schemas of a server, which are outdated.
     pub(super) fn forget_schemas(&self, server: &ServerId) {
         if let Some(cache) = SchemaCache::open(self.target.cache()) {
             cache.remove_index(server);
@@ -173,8 +173,8 @@ impl ObjectArgs {
         Ok(resources)
     }
 
-    /// Reads a dump of live objects. Returns it with the built-in types and those of `--schema FILE`,
-    /// whose CRDs count as live if the dump lacks them.
+    /// Reads a dump of live objects. Returns it with the built-in types and those of `--schema
+    /// FILE`. CRDs in this file are treated as live if the dump lacks them.
     pub(super) fn dump(&self, paths: &[PathBuf], sources: &SourceMap) -> Result<(Vec<Value>, Schema)> {
         let args = &self.target.schema;
         let mut live = read_dump(paths, args.offline, sources)?;
@@ -188,8 +188,8 @@ impl ObjectArgs {
     }
 }
 
-/// Reads a dump of live objects. Prints a note if none of them has managed fields, which kubectl
-/// omits by default.
+/// Reads a dump of live objects. Prints a note if no object has managed fields, which kubectl omits
+/// by default.
 pub(super) fn read_dump(paths: &[PathBuf], offline: bool, sources: &SourceMap) -> Result<Vec<Value>> {
     let documents = read_documents(paths, usize::MAX, offline, sources)?;
     if documents.is_empty() {
@@ -236,7 +236,7 @@ fn with_embedded(file: Option<Arc<TypeGraph>>) -> Schema {
     schema
 }
 
-/// Reads the objects in manifests. Lists are flattened.
+/// Reads the objects in manifests. Lists are replaced by their items.
 pub(super) fn read_manifests(
     paths: &[PathBuf],
     depth: usize,
@@ -258,7 +258,7 @@ fn read_documents(paths: &[PathBuf], depth: usize, offline: bool, sources: &Sour
     Ok(nodes)
 }
 
-/// Returns the inputs of a path. For a directory these are its manifest files, sorted.
+/// Returns the inputs of a path. For a directory, these are its manifest files, sorted by name.
 fn inputs_of(path: &Path, max_depth: usize) -> Result<Vec<Input>> {
     if path == Path::new("-") {
         return Ok(vec![Input::Stdin]);
@@ -290,8 +290,8 @@ fn inputs_of(path: &Path, max_depth: usize) -> Result<Vec<Input>> {
     Ok(files)
 }
 
-/// Returns true for a plain overlay, whose lists are merged by schema only. In kustomizations,
-/// lists without a schema are replaced, as in kustomize.
+/// Returns true for a plain overlay. Its lists are only merged by schema. In kustomizations, lists
+/// without a schema are replaced, as in kustomize.
 fn is_plain(target: &Path) -> bool {
     !is_stream(target)
         && !Builder::is_remote(target)
@@ -299,13 +299,13 @@ fn is_plain(target: &Path) -> bool {
         && !has_kustomization(&DiskTree, target)
 }
 
-/// Returns true for the warning that a list was replaced because its schema is unknown.
+/// Returns true for the warning that a list was replaced because it has no schema.
 fn is_without_schema(warning: &Diagnostic) -> bool {
     warning.code() == Code::NoSchema
 }
 
-/// Turns the warning about a missing schema into an error: objects for a cluster are never merged
-/// without one.
+/// Converts the warning about a missing schema to an error, since objects for a cluster are never
+/// merged without a schema.
 fn schema_required(warning: Diagnostic) -> Diagnostic {
     warning.into_error().help(
         "use a cluster that has the CRD, add the CRD to the base, use `--schema FILE`, or pin the schema with \
@@ -318,9 +318,9 @@ fn schema_required(warning: Diagnostic) -> Diagnostic {
 enum Input {
     Url(String),
     Stdin,
-    /// A file that the user names, which may be a pipe.
+    /// A file that the user typed. It may be a pipe.
     Named(PathBuf),
-    /// A file in a directory that the user names.
+    /// A file in a directory that the user typed.
     InDirectory(PathBuf),
 }
 
@@ -336,7 +336,7 @@ fn read(input: &Input, remotes: &Remotes, sources: &SourceMap) -> Result<SourceI
     Ok(sources.add(name, text))
 }
 
-/// Selects objects by labels and validates the selected ones.
+/// Selects objects by labels, and validates the selected ones.
 struct ObjectFilter<'o> {
     labels: LabelSelector,
     validation: Option<&'o Validation<'o>>,
@@ -348,7 +348,8 @@ impl ObjectFilter<'_> {
         self.labels.matches(|name| own.get(name).copied())
     }
 
-    /// Validates the selected objects. Returns warnings and notes, or errors if an object is invalid.
+    /// Validates the selected objects. Returns warnings and notes. If an object is invalid, returns
+    /// errors.
     fn validate<'r>(
         &self,
         builder: &Builder,

@@ -16,7 +16,8 @@ use smp_text::diagnostic::counted;
 use smp_text::source::SourceMap;
 use smp_text::yaml::Node;
 
-/// Prints what an apply would do. Fails if there are conflicts that are not forced, or invalid objects.
+/// Prints the changes that an apply would make. Fails if there are conflicts that are not forced,
+/// or invalid objects.
 pub(super) fn apply(
     (objects, dump): (&ObjectArgs, &DumpArg),
     format: ResultFormat,

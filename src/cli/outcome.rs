@@ -18,12 +18,12 @@ pub(super) enum Failure {
     UsageAt(Diagnostic),
     /// Standard output could not be written.
     Stdout(io::Error),
-    /// Anything else.
+    /// Any other error.
     Other(anyhow::Error),
 }
 
 impl Failure {
-    /// Returns the first problem, for a failure that concerns all targets of a command.
+    /// Returns the first problem, for a failure that affects all targets of a command.
     pub(super) fn into_diagnostic(self) -> Diagnostic {
         match self {
             Self::Problems(mut problems) if !problems.is_empty() => problems.remove(0),
@@ -38,8 +38,8 @@ impl Failure {
 
 #[cfg(feature = "cluster")]
 impl Failure {
-    /// Creates the failure for a problem that a server reports: a usage error if an argument is
-    /// invalid.
+    /// Creates the failure for a problem with a cluster. If an argument is invalid, it is a usage
+    /// error.
     pub(super) fn from_server(problem: Diagnostic) -> Self {
         if problem.code() == Code::Usage { Self::UsageAt(problem) } else { problem.into() }
     }
@@ -63,7 +63,7 @@ impl From<anyhow::Error> for Failure {
     }
 }
 
-/// Converts errors of standard output. All other I/O reports a [`Diagnostic`].
+/// Converts errors of standard output. All other I/O errors are a [`Diagnostic`].
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Stdout(error)

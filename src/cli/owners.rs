@@ -1,4 +1,4 @@
-//! `kubectl smp owners`: who owns the fields of live objects, and requests that change it.
+//! `kubectl smp owners`: the owners of the fields of live objects, and requests that change them.
 
 use std::cmp::Reverse;
 use std::io;
@@ -71,13 +71,13 @@ pub(super) struct OwnersArgs {
     schema: SchemaArgs,
 }
 
-/// A live object, and the cluster that it is from.
+/// A live object, and the cluster from which it was read.
 struct LiveObject {
     value: Value,
     source: Option<(Cluster, Resource)>,
 }
 
-/// Shows or changes the owners.
+/// Prints or changes the owners of fields.
 pub(super) fn run(args: &OwnersArgs, sources: &SourceMap) -> Outcome {
     let (objects, schema) = args.objects(sources)?;
     if args.take.is_none() && args.give.is_none() && args.drop.is_none() {
@@ -125,7 +125,8 @@ impl OwnersArgs {
         Ok((vec![LiveObject { value, source: Some((cluster, resource)) }], schema))
     }
 
-    /// Finds a kind by its name, and its schema. Kinds that no local source has are those of the cluster.
+    /// Finds a kind by its name, and its schema. Kinds that are in no local source are read from
+    /// the cluster.
     fn kind(&self, text: &str, sources: &SourceMap) -> Result<(Gvk, Schema), Failure> {
         let mut chain = self.schema.chain(sources, ChainPurpose::Manifests)?;
         let words: Vec<&str> = text.split('.').collect();
@@ -166,8 +167,8 @@ impl OwnersArgs {
     }
 }
 
-/// Fails if the lists of an object have unknown types: a manager would then apply the entries of
-/// others, too.
+/// Fails if the lists of an object have unknown types, because a manager would then also apply the
+/// entries of other managers.
 fn check_kind(live: &Value, schema: &Schema) -> Result<(), Diagnostic> {
     match Gvk::from_object(live) {
         Some(gvk) if schema.kind(&gvk).is_none() => Err(unknown_kind(format!("unknown kind {gvk}"))),
@@ -179,8 +180,8 @@ fn unknown_kind(message: String) -> Diagnostic {
     Diagnostic::error(Code::NoMatch, message).help("add its CRD with --schema FILE")
 }
 
-/// Returns true if words are a name of a kind, optionally followed by its group, or by its version
-/// and group.
+/// Returns true if the words are a name of a kind, optionally followed by its group, or by its
+/// version and group.
 fn is_named(kind: &NamedKind, words: &[&str]) -> bool {
     let [word, rest @ ..] = words else { return false };
     let (group, rest) = (kind.gvk.group.as_str(), rest.join("."));
@@ -200,7 +201,7 @@ fn show(args: &OwnersArgs, objects: &[LiveObject]) -> Result<(), Failure> {
     print(&texts.collect::<Result<Vec<_>, _>>()?.join("---\n"))
 }
 
-/// Reads the managed fields of an object. Errors name the object.
+/// Reads the managed fields of an object. Errors contain the object's name.
 fn managed_fields(object: &Value) -> Result<ManagedFields, Diagnostic> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     ManagedFields::from_object(object).map_err(|error| {
@@ -224,8 +225,8 @@ fn owners_json(object: &Value, managed: &ManagedFields) -> Value {
     })
 }
 
-/// Prints the requests: applied objects as manifests, and patches as JSON, each with the command
-/// that sends it.
+/// Prints the requests: applied objects as manifests, and patches as JSON, each with the command to
+/// send it.
 fn print_steps(live: &Value, steps: &[OwnershipStep], format: ReportFormat) -> Result<(), Failure> {
     let is_masked = |step: &OwnershipStep| matches!(step, OwnershipStep::Apply { object, .. } if masked(object) != *object);
     if steps.iter().any(is_masked) {
@@ -267,9 +268,9 @@ fn print_steps(live: &Value, steps: &[OwnershipStep], format: ReportFormat) -> R
     Ok(())
 }
 
-/// Returns the requests to print, without the values of a Secret. The first one has the version of
-/// the live object, so that it fails if that has changed. The version for the others is only known
-/// once it is sent.
+/// Returns the requests to print, without the values of a Secret. The first one contains the
+/// resource version of the live object, so that it fails if the object has changed. The version for
+/// the following requests is only known after the first one is sent.
 fn printable(live: &Value, steps: &[OwnershipStep]) -> Vec<OwnershipStep> {
     let mut version = live.pointer("/metadata/resourceVersion");
     let printable = |step: &OwnershipStep| {
@@ -284,7 +285,7 @@ fn printable(live: &Value, steps: &[OwnershipStep]) -> Vec<OwnershipStep> {
     steps.iter().map(printable).collect()
 }
 
-/// Returns an object to print: values of a Secret are masked.
+/// Returns an object to print. Values of a Secret are masked.
 fn masked(object: &Value) -> Value {
     let mut node = Node::from(object);
     if is_secret_kind(object["kind"].as_str().unwrap_or_default()) {
@@ -293,7 +294,7 @@ fn masked(object: &Value) -> Value {
     node.to_json_value()
 }
 
-/// Returns a flag of kubectl, or nothing without a value.
+/// Returns a flag of kubectl, or an empty string if it has no value.
 fn flag(name: &str, value: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/:@".contains(c);
     match value {

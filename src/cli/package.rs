@@ -1,4 +1,4 @@
-//! Flags and schema lookup that the commands on packages share.
+//! Flags and schema lookup of the commands for packages.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -53,8 +53,8 @@ pub(super) struct WriteArgs {
 }
 
 impl WriteArgs {
-    /// Rejects inputs and outputs that do not go together. `inputs` are files or directories, with dest
-    /// as the last.
+    /// Rejects combinations of inputs and outputs that are not possible. `inputs` are files or
+    /// directories; the last one is dest.
     pub(super) fn check(&self, inputs: &[&Path]) -> std::result::Result<(), Failure> {
         let stdin = |input: &&&Path| **input == Path::new("-");
         if inputs.iter().filter(stdin).count() > 1 {
@@ -124,7 +124,7 @@ impl WriteArgs {
         Ok(if is_status_3 { ExitCode::from(WITH_CONFLICTS) } else { ExitCode::SUCCESS })
     }
 
-    /// Returns whether the report lists the origin of each part of the result.
+    /// Returns if the report lists the origin of each part of the result.
     pub(super) fn origins(&self) -> OriginRecording {
         match self.report {
             ReportFormat::Text => OriginRecording::Disabled,
@@ -132,7 +132,7 @@ impl WriteArgs {
         }
     }
 
-    /// Prints what changed or would change.
+    /// Prints the changes that were made, or would be made.
     pub(super) fn report(
         &self,
         changed: &ChangedPackage,
@@ -153,7 +153,7 @@ impl WriteArgs {
         match to {
             ReportTo::Stdout => print(&text),
             ReportTo::Stderr => {
-                // A closed stderr cannot be reported anywhere.
+                // If stderr is closed, the error cannot be printed.
                 let _ = io::stderr().lock().write_all(text.as_bytes());
                 Ok(())
             }
@@ -179,7 +179,7 @@ fn is_below(path: &Path, directory: &Path) -> bool {
     nearest.is_some_and(|path| path.starts_with(directory))
 }
 
-/// Checks that a directory has no entries: the result must not be mixed with other files.
+/// Checks that a directory has no entries, since the result must not be mixed with other files.
 fn check_empty(directory: &Path) -> Result<()> {
     let has_entries = DiskTree.list(directory).is_ok_and(|entries| !entries.is_empty());
     if !has_entries {
@@ -191,8 +191,8 @@ fn check_empty(directory: &Path) -> Result<()> {
 
 /// Resolves the schema for the manifests of packages and prints the warnings.
 ///
-/// The schema of `--schema FILE` comes first, then the CRDs of the packages (those of the first
-/// package before the others), then all other sources.
+/// The schema of `--schema FILE` takes precedence, followed by the CRDs of the packages (those of
+/// the first package before those of the others), and all other sources.
 ///
 /// # Errors
 /// The selected source does not respond, or there are warnings under `--strict`.
@@ -224,7 +224,7 @@ pub(super) fn resolve_schema(
     let file = args.file(sources)?;
     let mut chain = args.chain_with(file.clone(), ChainPurpose::Manifests, sources)?;
     let mut own = Schema::empty();
-    // Each package is added before the previous ones.
+    // Each package is inserted before the previous ones.
     packages.iter().rev().for_each(|package| package.add_types(&mut own));
     own.push_back("kustomization", kustomization_types());
     let kinds = packages.iter().flat_map(|package| package.kinds());

@@ -168,8 +168,8 @@ impl PatchArgs {
     /// Rejects invalid combinations of flags.
     ///
     /// # Errors
-    /// A selector is empty, for example from an unset variable, or a flag does not apply to the patch
-    /// type.
+    /// A selector is empty, for example from an unset variable, or a flag does not apply to the
+    /// patch type.
     fn check(&self) -> std::result::Result<(), Failure> {
         if self.dialect.is_some() && self.patch_type != PatchType::Strategic {
             return Err(dialect_requires_strategic());
@@ -196,7 +196,7 @@ impl PatchArgs {
         }
     }
 
-    /// Returns the object that `--name KIND/NAME` names, or `None` for a name without a kind.
+    /// Returns the object of `--name KIND/NAME`, or `None` for a name without a kind.
     fn object(&self) -> Option<ObjectArg<'_>> {
         self.name.as_deref().and_then(ObjectArg::parse)
     }
@@ -224,16 +224,16 @@ impl PatchArgs {
     }
 }
 
-/// Returns true if the user names the schema for kinds that are not built in.
+/// Returns true if the user selected a schema for kinds that are not built in.
 fn names_schema(schema: &SchemaArgs, schema_type: Option<&str>) -> bool {
     matches!(schema.schema, SchemaChoice::File(_)) || schema_type.is_some()
 }
 
 /// Checks that the API server supports strategic merge patches for an object, or that the user
-/// names a schema for it.
+/// selected a schema.
 ///
 /// # Errors
-/// The kind is not built in, and no schema is named.
+/// The kind is not built in, and no schema is selected.
 pub(super) fn check_strategic_kind(
     object: &Node,
     schema: &SchemaArgs,
@@ -259,7 +259,7 @@ fn with_own_flag_help(error: Diagnostic, patch_type: PatchType) -> Diagnostic {
         Code::WrongType if patch_type != PatchType::Json && error.resource_name().is_none() => {
             error.help("use --type=json for a JSON patch (a list of operations)")
         }
-        // In a manifest, this error is about list entries, which flags do not select.
+        // In a manifest, this error is about list entries, which flags cannot select.
         Code::Ambiguous if error.resource_name().is_none() => error.help(
             "select documents with apiVersion, kind and name in the patch, or with --kind, --name, -l or --all",
         ),
@@ -272,7 +272,7 @@ pub(super) fn dialect_requires_strategic() -> Failure {
     Failure::Usage("`--dialect` requires a strategic merge patch: remove it, or use --type=strategic".into())
 }
 
-/// Prints the manifests that a patch deletes, because they are missing in the output.
+/// Prints the manifests that a patch deletes, since they are missing in the output.
 fn print_removed(changed: &ChangedPackage) {
     let removed = changed.changes.iter().filter(|change| change.kind == ChangeKind::Removed);
     removed.for_each(|change| render::print_change(&change.to_string()));
@@ -286,8 +286,8 @@ fn read_patches(args: &PatchArgs, sources: &SourceMap) -> Result<Vec<Node>> {
     }
 }
 
-/// Adds the start of the patch as location to an error without one, such as that of an empty patch.
-/// The patch is the last text that was read.
+/// Adds the start of the patch as the location of an error without one, such as that of an empty
+/// patch. The patch is the last text that was read.
 fn at_patch(error: Diagnostic, sources: &SourceMap) -> Diagnostic {
     match sources.top_level_texts().last() {
         Some(last) if error.labels().is_empty() => error.at(Span::new(*last, 0, 0)),
@@ -295,7 +295,7 @@ fn at_patch(error: Diagnostic, sources: &SourceMap) -> Diagnostic {
     }
 }
 
-/// Hides the excerpt of a patch in its errors if it may be for a Secret.
+/// Hides the excerpt of a patch in its errors if the patch may be for a Secret.
 fn hide_secret_values(error: &Diagnostic, package: &Package, sources: &SourceMap) {
     if package.has_secrets() {
         error.labels().iter().for_each(|label| sources.mark_secret(label.span.source));

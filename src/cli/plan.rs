@@ -1,4 +1,5 @@
-//! The plan of an apply: shown, confirmed, saved to a file, and compared with a saved one.
+//! The plan of an apply: it can be shown, confirmed, saved to a file, and compared with a saved
+//! plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
@@ -51,7 +52,7 @@ pub(super) enum NextStep {
 }
 
 impl PlanArgs {
-    /// Returns true if a plan is printed instead of applying.
+    /// Returns true if the plan is only printed and not applied.
     pub(super) fn only_shows(&self) -> bool {
         self.plan || self.plan_file.is_some()
     }
@@ -60,7 +61,7 @@ impl PlanArgs {
         self.only_shows() || self.confirm || self.from_plan.is_some()
     }
 
-    /// Checks that a question can be answered.
+    /// Checks that the user can answer a question.
     pub(super) fn check(&self) -> Result<(), Failure> {
         if self.confirm && !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
             let message = "--confirm requires a terminal: use --plan-file, review the plan, and apply it with \
@@ -71,7 +72,7 @@ impl PlanArgs {
     }
 }
 
-/// A run whose plan is made.
+/// A run for which a plan is created.
 pub(super) struct Planner<'p> {
     pub(super) args: &'p PlanArgs,
     pub(super) cluster: &'p Cluster,
@@ -82,7 +83,7 @@ pub(super) struct Planner<'p> {
 }
 
 impl Planner<'_> {
-    /// Makes the plan if that is requested, and shows, saves or confirms it according to the flags.
+    /// Creates the plan if a flag requests it, and shows, saves or confirms it.
     pub(super) fn decide(&self) -> Result<NextStep, Failure> {
         if !self.args.is_used() {
             return Ok(NextStep::Apply);
@@ -104,7 +105,7 @@ impl Planner<'_> {
             render::print_note("nothing was applied");
             return Ok(NextStep::Exit(ExitCode::FAILURE));
         }
-        // The question may have been open for a long time.
+        // The user may have taken a long time to answer the question.
         let shown = self.basis(&report)?;
         self.require_same(&SavedPlan { bindings: shown, plan: Value::Null }, &self.report()?)?;
         Ok(NextStep::Apply)
@@ -160,7 +161,7 @@ impl Planner<'_> {
         })
     }
 
-    /// Checks that a plan is still what would happen.
+    /// Checks that the plan has not changed since it was saved.
     fn require_same(&self, saved: &SavedPlan, report: &DiffReport) -> Result<(), Diagnostic> {
         let mut differences = saved.bindings.differences(&self.basis(report)?);
         if let Some(problem) = report.rejections.iter().chain(&report.problems).next() {
@@ -184,7 +185,7 @@ impl Planner<'_> {
     }
 }
 
-/// Asks whether to apply a plan.
+/// Asks the user for confirmation of a plan.
 fn is_confirmed(cluster: &Cluster) -> Result<bool, Failure> {
     let mut stderr = io::stderr();
     write!(stderr, "Apply these changes to {}? [y/N] ", cluster.server()).map_err(Failure::Stdout)?;
@@ -200,7 +201,8 @@ const VERSION: u32 = 1;
 /// The maximum number of differences that are listed.
 const MAX_DIFFERENCES: usize = 20;
 
-/// A saved plan: what binds it to the cluster and the manifests, and the plan for readers.
+/// A saved plan: the basis that binds it to the cluster and the manifests, and the plan for human
+/// readers.
 #[derive(Debug, Serialize, Deserialize)]
 struct SavedPlan {
     bindings: PlanBasis,
@@ -219,7 +221,7 @@ struct PlanBasis {
     changes: Vec<PlannedChange>,
 }
 
-/// The change of one object, and the live object that it was planned for.
+/// The change of one object, and the live object for which it was planned.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct PlannedChange {
@@ -230,7 +232,8 @@ struct PlannedChange {
     change: String,
     uid: Option<String>,
     resource_version: Option<String>,
-    /// A hash of the object before and after, without fields that controllers and servers set.
+    /// A hash of the object before and after the change, without fields that controllers and
+    /// servers set.
     digest: Option<String>,
 }
 
@@ -255,8 +258,8 @@ impl PlannedChange {
         Object { gvk, namespace: self.namespace.as_str().into(), name: self.name.as_str().into() }
     }
 
-    /// Describes what is different now. A new resource version alone does not count, since
-    /// controllers write the status.
+    /// Describes the difference to the current change. A new resource version alone is not a
+    /// difference, since controllers write the status.
     fn difference(&self, now: &Self) -> Option<String> {
         let object = self.object();
         if self.change != now.change {
@@ -294,21 +297,22 @@ impl SavedPlan {
 }
 
 impl PlanBasis {
-    /// Lists what is different now.
+    /// Lists the differences to the current basis.
     fn differences(&self, now: &Self) -> Vec<String> {
         if self.cluster != now.cluster {
             return vec!["it was made for another cluster".into()];
         }
         let mut found = self.setting_differences(now);
         found.extend(self.change_differences(now));
-        // Each difference above can be the result of changed manifests, so these are only mentioned on their own.
+        // Changed manifests can cause each of the differences above, so they are only listed if there is no other
+        // difference.
         if found.is_empty() && self.manifests != now.manifests {
             found.push("the manifests have changed".into());
         }
         found
     }
 
-    /// Lists the flags with another value. Flags of an ApplySet are absent without one.
+    /// Lists the flags whose values differ. Flags of an ApplySet are absent if there is none.
     fn setting_differences(&self, now: &Self) -> Vec<String> {
         let shown = |value: Option<&String>| match value.map(String::as_str) {
             None | Some("") => "not set".to_string(),
@@ -324,7 +328,8 @@ impl PlanBasis {
             .collect()
     }
 
-    /// Lists the objects whose change is another one, is no longer made, or is not planned.
+    /// Lists the objects whose change differs from the plan, would no longer be made, or is not in
+    /// the plan.
     fn change_differences(&self, now: &Self) -> Vec<String> {
         let changes = now.changes.iter().map(|change| (change.object().file_name(), change));
         let mut unplanned: BTreeMap<String, &PlannedChange> = changes.collect();
@@ -344,7 +349,7 @@ impl PlanBasis {
     }
 }
 
-/// Returns the options that change what an apply does, by flag.
+/// Returns the options that determine the changes of an apply, by flag.
 fn settings(options: &DeployOptions) -> BTreeMap<String, String> {
     let apply = &options.apply;
     let mut all = vec![

@@ -1,4 +1,4 @@
-//! Progress of commands that take long.
+//! Progress of long-running commands.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,7 +40,7 @@ enum ProgressMode {
     Changes,
 }
 
-/// Progress on stderr: lines that are redrawn on a terminal, or a line from time to time.
+/// Progress output on stderr: lines that are redrawn on a terminal, or a line from time to time.
 #[derive(Debug)]
 pub(super) struct LiveLines {
     is_live: bool,
@@ -59,8 +59,8 @@ impl LiveLines {
         Self { is_live, drawn: 0, width, last_line }
     }
 
-    /// Creates the progress of a command without a flag for it. Nothing is shown if the command prints
-    /// results in between to a terminal.
+    /// Creates the progress output of a command that has no `--progress` flag. Shows nothing if the
+    /// command prints results to the same terminal while it runs.
     pub(super) fn of_command(is_printing: bool) -> Self {
         let is_hidden = is_recording() || (is_printing && io::stdout().is_terminal());
         Self::new(&ProgressArg {
@@ -73,7 +73,8 @@ impl LiveLines {
         self.is_live
     }
 
-    /// Replaces the shown lines. In the mode `plain`, prints the first line if the last one is old enough.
+    /// Replaces the displayed lines. In the mode `plain`, prints the first line if enough time has
+    /// passed since the last one.
     pub(super) fn show(&mut self, lines: &[String]) {
         if let (Some(last), Some(first)) = (&mut self.last_line, lines.first())
             && last.elapsed() >= PLAIN_INTERVAL
@@ -90,7 +91,7 @@ impl LiveLines {
         }
     }
 
-    /// Erases the shown lines, so that other output can follow.
+    /// Erases the displayed lines, so that other output can follow.
     pub(super) fn clear(&mut self) {
         if self.drawn > 0 {
             let _ = write!(io::stderr(), "\x1b[{}A\x1b[J", self.drawn);
@@ -109,8 +110,8 @@ impl Drop for LiveLines {
 const FIRST: Duration = Duration::from_secs(1);
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// Maps many items in parallel, by a function that prints nothing. After a second, a terminal shows how
-/// many are done, such as `3 of 70 targets checked`.
+/// Calls a function that prints nothing for many items, in parallel. After a second, a terminal
+/// shows the number of finished items, such as `3 of 70 targets checked`.
 pub(super) fn map_with_counter<T: Sync, R: Send>(
     items: &[T],
     what: &str,
@@ -157,7 +158,7 @@ fn format_lines(lines: &[String], width: usize) -> String {
     text
 }
 
-/// Formats a duration as kubectl does: `12s`, `3m10s`, `5h2m`, `3d4h`.
+/// Formats a duration like kubectl: `12s`, `3m10s`, `5h2m`, `3d4h`.
 pub(super) fn format_duration(time: Duration) -> String {
     let seconds = time.as_secs();
     let two = |big: u64, unit: &str, small: u64, below: &str| match small {
@@ -172,7 +173,8 @@ pub(super) fn format_duration(time: Duration) -> String {
     }
 }
 
-/// Formats the age of a time. A time in the future, by the clock of another machine, counts as now.
+/// Formats the age of a time. A time in the future, which the clock of another machine may cause,
+/// is treated as the current time.
 pub(super) fn format_age(time: SystemTime) -> String {
     format!("{} ago", format_duration(SystemTime::now().duration_since(time).unwrap_or_default()))
 }

@@ -35,7 +35,7 @@ pub(super) fn parent_name(text: &str) -> Result<String, String> {
     smp_cluster::check_parent_name(text).map(|()| text.to_string()).map_err(|problem| one_line(&problem))
 }
 
-/// Parses a kind whose objects are not pruned while they contain others.
+/// Parses a kind whose objects are not pruned while they contain other objects or data.
 pub(super) fn protected_kind(word: &str) -> Result<String, String> {
     smp_cluster::check_protected_kind(word).map(|()| word.to_string()).map_err(|problem| one_line(&problem))
 }
@@ -132,7 +132,7 @@ impl SetArgs {
         self.revision = revision;
     }
 
-    /// Returns true if an ApplySet is given.
+    /// Returns true if an ApplySet is set.
     pub(super) fn has_applyset(&self) -> bool {
         self.applyset.is_some()
     }
@@ -165,7 +165,7 @@ impl SetArgs {
         Ok((cluster, resources, Some(found.number)))
     }
 
-    /// Returns the options of the ApplySet if one is given.
+    /// Returns the options of the ApplySet, if one is set.
     pub(super) fn options(&self, objects: &ObjectArgs) -> Result<Option<ApplySetOptions>, Failure> {
         let Some(parent) = self.applyset.as_ref() else {
             let flags = [
@@ -194,18 +194,19 @@ impl SetArgs {
 }
 
 impl PruneArgs {
-    /// Returns true if objects are pruned, or would be.
+    /// Returns true if objects are pruned, or would be in a dry run.
     pub(super) fn prunes(&self) -> bool {
         self.prune || self.prune_dry_run
     }
 
-    /// Prunes objects that are not in a revision of the ApplySet `parent`, which is applied.
+    /// Sets the flags so that a revision of the ApplySet `parent` is applied and all other objects
+    /// are pruned.
     pub(super) fn select_rollback(&mut self, parent: &str, revision: Option<u64>) {
         self.prune = true;
         self.set.select_revision(parent, Some(revision.unwrap_or_default()));
     }
 
-    /// Returns the options of the ApplySet to apply and prune if one is given.
+    /// Returns the options for applying and pruning the ApplySet, if one is set.
     pub(super) fn options(
         &self,
         objects: &ObjectArgs,
@@ -253,7 +254,8 @@ pub(super) struct ApplySetOutput<'t> {
 }
 
 impl<'t> ApplySetOutput<'t> {
-    /// Creates an output. `pruned_status` is printed for pruned objects, as for [`print_event`].
+    /// Creates an output. `pruned_status` is the status that is printed for pruned objects; see
+    /// [`print_event`].
     pub(super) fn new(pruned_status: Option<&'t str>, progress: LiveLines, sources: &'t SourceMap) -> Self {
         Self { pruned_status, sources, progress }
     }
@@ -268,7 +270,7 @@ impl<'t> ApplySetOutput<'t> {
     }
 }
 
-/// Prints an event of an ApplySet. Pruned objects are only printed if `pruned_status` is given.
+/// Prints an event of an ApplySet. Pruned objects are only printed if `pruned_status` is set.
 pub(super) fn print_event(event: &ApplySetEvent<'_>, pruned_status: Option<&str>, sources: &SourceMap) {
     let line = match event {
         ApplySetEvent::Pruned(object) => pruned_status.map(|status| format!("{object} {status}")),
@@ -331,7 +333,7 @@ fn failure_at_object(failure: &ObjectFailure) -> Diagnostic {
 }
 
 /// Returns the warning for objects that an apply removed from another ApplySet. The ApplySet is
-/// named by its parent, or by its id if the parent is unknown.
+/// identified by its parent, or by its ID if the parent is unknown.
 pub(super) fn left_set_warning(LeftSet { id, parent, objects, .. }: &LeftSet) -> Diagnostic {
     let set = parent.as_ref().map_or_else(|| format!("with the id {id}"), qualified_name);
     let what = match objects.as_slice() {
@@ -366,7 +368,7 @@ pub(super) fn counts(summary: &PruneSummary, pruned_status: &str) -> String {
     text
 }
 
-/// Returns the error for an incomplete pruning.
+/// Returns the error for incomplete pruning.
 pub(super) fn not_pruned(summary: &PruneSummary, pruned_status: &str) -> Diagnostic {
     let left = summary.failures.len() + summary.skipped.len() + summary.timed_out.len();
     let (objects, were) = (counted(left, "object"), plural(left, "was", "were"));

@@ -1,6 +1,6 @@
-//! Builds that `--watch` keeps, so that only targets that a change affects are built again.
+//! Builds that are kept between the runs of `--watch`, so that only affected targets are rebuilt.
 //!
-//! Like the record of reads, they are global to the process.
+//! Like the record of reads, the builds are global in the process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -17,11 +17,11 @@ use smp_text::source::SourceMap;
 #[derive(Clone)]
 pub(super) struct TargetBuild {
     pub(super) built: Built,
-    /// True if the target consists of manifests only, which are unchanged.
+    /// True if the target consists only of unchanged manifests.
     pub(super) is_plain: bool,
 }
 
-/// A build, and what it read.
+/// A build and its reads.
 struct KeptBuild {
     reads: ReadSet,
     own: RecordingTree,
@@ -32,26 +32,26 @@ struct KeptBuild {
 #[derive(Default)]
 struct Run {
     sources: SourceMap,
-    /// Valid builds of the run before.
+    /// Valid builds of the previous run.
     former: BTreeMap<PathBuf, KeptBuild>,
     builds: BTreeMap<PathBuf, KeptBuild>,
-    /// The number of builds that are from the run before.
+    /// The number of builds that were reused from the previous run.
     reused: usize,
-    /// What all builds read.
+    /// The reads that all builds have in common.
     common: Option<RecordingTree>,
-    /// True if a build used remote references, whose warnings belong to the run.
+    /// True if a build used remote references. Their warnings belong to the run.
     is_remote: bool,
 }
 
-/// The current run; none without `--watch`.
+/// The current run; `None` without `--watch`.
 static RUN: Mutex<Option<Run>> = Mutex::new(None);
 
 fn run() -> MutexGuard<'static, Option<Run>> {
     RUN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a run after changes of files, before its reads are recorded. Returns its texts, which
-/// contain those of the builds that are kept.
+/// Starts a run after changes of files, before its reads are recorded. Returns its source map,
+/// which contains the texts of the builds that are kept.
 pub(super) fn start_run(changed: &BTreeSet<PathBuf>) -> SourceMap {
     let mut run = run();
     let next = run.take().map(|former| former.after(changed)).unwrap_or_default();
@@ -60,7 +60,8 @@ pub(super) fn start_run(changed: &BTreeSet<PathBuf>) -> SourceMap {
     sources
 }
 
-/// Returns how many targets the run built, and the number of all; none if it built all of them.
+/// Returns the number of targets that the run built, and the number of all targets. Returns `None`
+/// if it built all of them.
 pub(super) fn built_counts() -> Option<(usize, usize)> {
     let (reused, all) = run().as_ref().map(|run| (run.reused, run.builds.len()))?;
     (reused > 0).then(|| (all.saturating_sub(reused), all))
@@ -71,10 +72,10 @@ fn recording(tree: &Arc<dyn FileTree>) -> Option<RecordingTree> {
 }
 
 impl Run {
-    /// Returns the next run, with the builds that changes do not affect.
+    /// Returns the next run, with the builds that the changes do not affect.
     fn after(self, changed: &BTreeSet<PathBuf>) -> Self {
         let Self { sources, builds, common, is_remote, .. } = self;
-        // Texts of Secrets that are gone must not be hidden in the next run.
+        // Values of Secrets that were removed must not be hidden in the next run.
         let Some(common) = common.filter(|_| !is_remote && !sources.has_hidden_values()) else {
             return Self::default();
         };
@@ -99,8 +100,8 @@ impl Run {
     }
 }
 
-/// Returns true if the path of a text is that of a file that kept builds read, or of no file. `all` is
-/// what all builds read.
+/// Returns true if the path of a text is that of a file that kept builds read, or not that of a
+/// file. `all` contains the reads of all builds.
 fn is_kept(path: &Path, kept: &ReadSet, all: &ReadSet) -> bool {
     if kept.files.contains(path) {
         return true;
@@ -111,10 +112,10 @@ fn is_kept(path: &Path, kept: &ReadSet, all: &ReadSet) -> bool {
     }
 }
 
-/// Builds a target, unless the run before built it and nothing that it read changed.
+/// Builds a target, unless the previous run built it and no file that it read has changed.
 ///
 /// # Errors
-/// As [`Selection::build`].
+/// The errors of [`Selection::build`].
 pub(super) fn build(selection: &Selection, builder: &Builder, target: &Path) -> Result<Built> {
     let build = kept_or(selection, builder, target, |tree| {
         let built = match tree {
@@ -126,10 +127,10 @@ pub(super) fn build(selection: &Selection, builder: &Builder, target: &Path) -> 
     build.map(|build| build.built)
 }
 
-/// As [`build`], but manifests without a base are not changed.
+/// Builds a target like [`build`], but manifests without a base are not changed.
 ///
 /// # Errors
-/// As [`Selection::build`].
+/// The errors of [`Selection::build`].
 pub(super) fn build_or_read(selection: &Selection, builder: &Builder, target: &Path) -> Result<TargetBuild> {
     kept_or(selection, builder, target, |tree| {
         let manifests = match &tree {
@@ -145,8 +146,8 @@ pub(super) fn build_or_read(selection: &Selection, builder: &Builder, target: &P
     })
 }
 
-/// Returns a kept build, or builds the target from a tree that records what it reads. Nothing is kept
-/// for a single target.
+/// Returns a kept build, or builds the target from a tree that records its reads. For a single
+/// target, no build is kept.
 fn kept_or(
     selection: &Selection,
     builder: &Builder,

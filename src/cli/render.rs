@@ -1,6 +1,6 @@
-//! Prints messages on stderr: in the selected format, and each warning once.
+//! Prints messages on stderr, in the selected format and each warning only once.
 //!
-//! Like a logger, the state is global to the process.
+//! Like that of a logger, the state is global in the process.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -79,8 +79,8 @@ impl MessageFormatArg {
 }
 
 impl MessageArgs {
-    /// Scans any command line, even an invalid one, for the message format and color, so that its
-    /// errors are printed with them.
+    /// Searches any command line, even an invalid one, for the message format and color, so that
+    /// errors in the command line are printed with them.
     pub(super) fn scan(words: &[OsString]) -> Self {
         let mut args = Self::default();
         let words: Vec<&str> = words.iter().map(|word| word.to_str().unwrap_or_default()).collect();
@@ -130,15 +130,15 @@ impl MessageArgs {
 /// The code, message and location of a warning.
 type MessageKey = (Code, String, Option<String>);
 
-/// The settings for messages and the messages printed so far.
+/// The settings for messages, and the messages printed so far.
 #[derive(Debug, Default)]
 struct MessagePrinter {
     args: MessageArgs,
-    /// The warnings so far.
+    /// The warnings printed so far.
     printed: FxHashSet<MessageKey>,
     /// The warnings of the previous run of `--watch`.
     former: FxHashSet<MessageKey>,
-    /// The number of warnings that are not shown because the previous run had them as well.
+    /// The number of warnings that are not shown because the previous run also had them.
     unchanged: usize,
     warnings: usize,
     repeated: usize,
@@ -157,7 +157,7 @@ fn lock_printer() -> MutexGuard<'static, MessagePrinter> {
 }
 
 impl MessagePrinter {
-    /// Writes a line to stderr. A failure is only reported by the exit status.
+    /// Writes a line to stderr. If this fails, only the exit status reports the failure.
     fn write(&mut self, line: &str) {
         if let Some(captured) = &mut self.captured {
             captured.extend([line, "\n"]);
@@ -166,8 +166,8 @@ impl MessagePrinter {
         self.unwritten |= writeln!(io::stderr(), "{line}").is_err();
     }
 
-    /// Returns the problem to print: `None` for repeated and suppressed ones, an error for a warning
-    /// under `--strict`.
+    /// Returns the problem to print. This is `None` for a repeated or suppressed problem, and an
+    /// error for a warning under `--strict`.
     fn filter(&mut self, problem: &Diagnostic, sources: &SourceMap) -> Option<Diagnostic> {
         match problem.severity() {
             Severity::Error => Some(problem.clone()),
@@ -192,7 +192,7 @@ impl MessagePrinter {
         }
     }
 
-    /// Returns true for a warning that the previous run had as well. It is only counted.
+    /// Returns true for a warning that the previous run also had. It is only counted.
     fn is_unchanged(&mut self, problem: &Diagnostic, sources: &SourceMap) -> bool {
         let is_unchanged = problem.severity() == Severity::Warning
             && self.args.message_format.is_text()
@@ -201,7 +201,8 @@ impl MessagePrinter {
         is_unchanged
     }
 
-    /// Returns the summary of all warnings, if there are at least two, or some are not shown.
+    /// Returns the summary of all warnings, if there are at least two or some of them are not
+    /// shown.
     fn summary(&self) -> Option<Diagnostic> {
         let count = self.warnings + self.rejected;
         if (count + self.repeated < 2 && self.unchanged == 0) || self.args.quiet {
@@ -237,8 +238,8 @@ fn message_key(problem: &Diagnostic, sources: &SourceMap) -> MessageKey {
     }
 }
 
-/// Captures the following messages instead of printing them.
-/// Warnings that were printed since the last call are only counted.
+/// Starts to capture messages; they are not printed. Warnings that were printed since the last call
+/// are only counted from now on.
 pub(super) fn start_capture() {
     let mut printer = lock_printer();
     let former = std::mem::take(&mut printer.printed);
@@ -246,7 +247,7 @@ pub(super) fn start_capture() {
     *printer = MessagePrinter { args, former, captured, ..MessagePrinter::default() };
 }
 
-/// Returns the captured messages, and prints the following.
+/// Returns the captured messages, and ends the capture.
 pub(super) fn end_capture() -> String {
     lock_printer().captured.take().unwrap_or_default()
 }
@@ -258,7 +259,8 @@ pub(super) fn write_captured(messages: &str) {
     }
 }
 
-/// Prints problems on stderr: errors at the end, so that warnings do not scroll them off the screen.
+/// Prints problems on stderr. Errors are printed last, so that warnings do not scroll them off the
+/// screen.
 pub(super) fn print(problems: &[Diagnostic], sources: &SourceMap) {
     let mut printer = lock_printer();
     let is_error = |problem: &&Diagnostic| problem.severity() == Severity::Error;
@@ -278,10 +280,10 @@ fn each(problem: &Diagnostic) -> impl Iterator<Item = &Diagnostic> {
     std::iter::once(problem).chain(problem.attached())
 }
 
-/// Prints warnings before an action; under `--strict`, they prevent the action.
+/// Prints warnings before an action. Under `--strict`, they prevent the action.
 ///
 /// # Errors
-/// There are warnings, and `--strict` is given.
+/// There are warnings, and `--strict` is set.
 pub(super) fn print_or_reject(warnings: &[Diagnostic], sources: &SourceMap) -> Result<(), Vec<Diagnostic>> {
     reject_if_strict(warnings)?;
     print(warnings, sources);
@@ -291,7 +293,7 @@ pub(super) fn print_or_reject(warnings: &[Diagnostic], sources: &SourceMap) -> R
 /// Checks warnings without printing them.
 ///
 /// # Errors
-/// There are warnings, and `--strict` is given.
+/// There are warnings, and `--strict` is set.
 pub(super) fn reject_if_strict(warnings: &[Diagnostic]) -> Result<(), Vec<Diagnostic>> {
     let is_strict = lock_printer().args.strict;
     if is_strict && warnings.iter().any(|problem| problem.severity() == Severity::Warning) {
@@ -300,8 +302,8 @@ pub(super) fn reject_if_strict(warnings: &[Diagnostic]) -> Result<(), Vec<Diagno
     Ok(())
 }
 
-/// Prints the summary of all warnings. Returns true if the program must fail: there were warnings
-/// under `--strict`, or a message could not be written.
+/// Prints the summary of all warnings. Returns true if the program must fail, because there were
+/// warnings under `--strict` or a message could not be written.
 pub(super) fn finish_messages() -> bool {
     let mut printer = lock_printer();
     let summary = printer.summary();
@@ -324,7 +326,7 @@ pub(super) fn print_schema_sources(answers: &BTreeMap<Gvk, String>) {
     }
 }
 
-/// Prints a note if `--verbose` is given.
+/// Prints a note if `--verbose` is set.
 pub(super) fn print_if_verbose(message: &str) {
     let is_verbose = lock_printer().args.verbose;
     if is_verbose {
@@ -372,7 +374,7 @@ pub(super) fn print_change(line: &str) {
     }
 }
 
-/// Renders a problem for an output and records it as printed.
+/// Renders a problem for an output, and records it as printed.
 pub(super) fn render(problem: &Diagnostic, sources: &SourceMap, out: &impl IsTerminal) -> Option<String> {
     let mut printer = lock_printer();
     let problem = printer.filter(problem, sources)?;

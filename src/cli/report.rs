@@ -1,4 +1,4 @@
-//! Reports of merges as text and JSON, and printing on standard output.
+//! Reports of merges as text and JSON, and output to standard output.
 
 use std::io::{self, BufWriter, Write as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -54,11 +54,11 @@ impl ReportTo {
     }
 }
 
-/// Standard output, unless `--watch` captures the output.
+/// Standard output, or the captured output of `--watch`.
 #[derive(Debug)]
 pub(super) struct Output;
 
-/// The captured output; none if it is printed.
+/// The captured output; `None` if output is printed.
 static CAPTURED: Mutex<Option<Vec<u8>>> = Mutex::new(None);
 
 fn captured() -> MutexGuard<'static, Option<Vec<u8>>> {
@@ -78,12 +78,12 @@ impl io::Write for Output {
     }
 }
 
-/// Captures the following output instead of printing it.
+/// Starts to capture output; it is not printed.
 pub(super) fn start_capture() {
     *captured() = Some(Vec::new());
 }
 
-/// Returns the captured output, and prints the following.
+/// Returns the captured output, and ends the capture.
 pub(super) fn end_capture() -> String {
     let bytes = captured().take().unwrap_or_default();
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
@@ -103,7 +103,7 @@ pub(super) fn print_line(line: &str) -> io::Result<()> {
     writeln!(Output, "{}", escaped_line(line))
 }
 
-/// Prints lines on standard output, as [`print_line`].
+/// Prints lines on standard output like [`print_line`].
 pub(super) fn print_lines(lines: &[String]) -> io::Result<()> {
     lines.iter().try_for_each(|line| print_line(line))
 }
@@ -111,7 +111,7 @@ pub(super) fn print_lines(lines: &[String]) -> io::Result<()> {
 /// The first error of [`print_line_deferring_errors`].
 static PRINT_ERROR: Mutex<Option<io::Error>> = Mutex::new(None);
 
-/// Prints a line like [`print_line`]. An error does not stop the command, which reports it at its
+/// Prints a line like [`print_line`]. An error does not stop the command, but is reported at the
 /// end.
 #[cfg(feature = "cluster")]
 pub(super) fn print_line_deferring_errors(line: &str) {
@@ -191,7 +191,7 @@ fn summary(changed: &ChangedPackage) -> String {
 struct JsonReport<'c> {
     changed: Vec<JsonChange<'c>>,
     conflicts: Vec<JsonConflict<'c>>,
-    /// Only in reports of three-way merges.
+    /// The origins. Only set in reports of three-way merges.
     #[serde(skip_serializing_if = "Option::is_none")]
     origins: Option<Vec<JsonOrigin<'c>>>,
 }

@@ -1,5 +1,5 @@
-//! The Git repository of the applied files. An ApplySet records the target that it was last applied
-//! from.
+//! The Git repository of the applied files. An ApplySet records the target from which it was last
+//! applied.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,8 +7,9 @@ use std::process::{Command, Stdio};
 use smp_cluster::ApplySetSource;
 use smp_files::{DiskTree, FileTree as _};
 
-/// Returns the paths within their repository and its name. Returns none if a path is not a file or
-/// directory in a repository with the remote `origin`, or if the paths are in several repositories.
+/// Returns the paths within their repository, and its name. Returns `None` if a path is not a file
+/// or directory in a repository with the remote `origin`, or if the paths are in several
+/// repositories.
 pub(super) fn source_of(paths: &[PathBuf]) -> Option<ApplySetSource> {
     let mut targets = Vec::new();
     let mut repository = None;
@@ -41,11 +42,11 @@ fn git(directory: &Path, args: &[&str]) -> Option<String> {
     Some(String::from_utf8(output.stdout).ok()?.trim_end_matches('\n').to_string())
 }
 
-/// Returns a URL as `host/path`: without credentials, and equal for SSH and HTTPS.
+/// Returns a URL as `host/path`, without credentials, so that SSH and HTTPS URLs are equal.
 fn repository_name(url: &str) -> String {
     let address = match url.split_once("://") {
         Some((_, rest)) => rest.split(['?', '#']).next().unwrap_or(rest).to_string(),
-        // `git@host:path`
+        // The format is `git@host:path`.
         None => url.replacen(':', "/", 1),
     };
     let (authority, path) = address.split_once('/').unwrap_or((&address, ""));

@@ -45,12 +45,13 @@ pub(super) struct AppliedOutput {
     /// The applied objects, if they are printed at the end.
     live: Vec<Resource>,
     printed: io::Result<()>,
-    /// The objects in missing namespaces, by namespace. Only the error of the first one is printed at once.
+    /// The objects in missing namespaces, by namespace. Only the error of the first object is
+    /// printed immediately.
     without_namespace: BTreeMap<SmolStr, Vec<Object>>,
     progress: LiveLines,
 }
 
-/// The time after which a server counts as silent.
+/// The time after which a server is reported as not responding.
 const SILENCE: Duration = Duration::from_secs(3);
 
 impl AppliedOutput {
@@ -83,7 +84,7 @@ impl AppliedOutput {
         render::print(std::slice::from_ref(problem), sources);
     }
 
-    /// Prints an error for all further objects of each missing namespace.
+    /// Prints an error for the remaining objects of each missing namespace.
     pub(super) fn report_missing_namespaces(&self, sources: &SourceMap) {
         for (namespace, objects) in &self.without_namespace {
             if let [_, others @ ..] = objects.as_slice()
@@ -97,7 +98,7 @@ impl AppliedOutput {
         }
     }
 
-    /// Prints the results of objects that were not sent or not answered.
+    /// Prints the results of objects that were not sent or for which there was no response.
     pub(super) fn report_unsent(&mut self, summary: &ApplySummary) {
         if self.format.is_json() {
             let skipped = summary.skipped.iter().map(|object| (object, "skipped"));
@@ -112,7 +113,7 @@ impl AppliedOutput {
         ObjectResult { dry_run: self.is_dry_run(), ..ObjectResult::new(object, action) }
     }
 
-    /// Prints a line. A closed stdout does not stop the apply half-way.
+    /// Prints a line. A closed standard output does not stop the apply.
     fn print(&mut self, line: &str) {
         if self.printed.is_ok() {
             self.printed = print_line(line);
@@ -199,7 +200,7 @@ impl Counts {
 }
 
 impl fmt::Display for Counts {
-    /// `3 objects: 1 created, 2 unchanged`
+    /// Formats the counts, for example as `3 objects: 1 created, 2 unchanged`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all: usize = self.0.iter().map(|(_, count)| count).sum();
         f.write_str(&counted(all, "object"))?;

@@ -38,7 +38,7 @@ enum SandboxArg {
     Off,
 }
 
-/// The sandboxing of a build.
+/// The use of a sandbox for a build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Confinement {
     /// No sandbox.
@@ -84,12 +84,12 @@ pub(super) struct SandboxedBuild<'b> {
     pub targets: &'b [PathBuf],
 }
 
-/// The stack size of the sandboxed thread: that of the main thread on most systems.
+/// The stack size of the sandboxed thread, which is that of the main thread on most systems.
 const STACK: usize = 8 << 20;
 
 impl SandboxedBuild<'_> {
-    /// Runs `work`, in a sandbox if required, after fetching all remote references of the targets. Only
-    /// a separate thread is sandboxed, so that the main thread can write the result.
+    /// Fetches all remote references of the targets, and then runs `work`, in a sandbox if
+    /// required. Only a separate thread is sandboxed, so that the main thread can write the result.
     ///
     /// # Errors
     /// `work` fails, or a required sandbox is not available.
@@ -102,7 +102,7 @@ impl SandboxedBuild<'_> {
             return work();
         }
         let sandbox = self.sandbox(self.builder.fetch_all(self.targets));
-        // Reads files (cgroups), so it must run outside of the sandbox.
+        // This reads files (cgroups), so it must be called outside of the sandbox.
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let inside = || {
             self.close(&sandbox, confinement, threads)?;
@@ -115,7 +115,7 @@ impl SandboxedBuild<'_> {
         })
     }
 
-    /// Sandboxes this thread and the worker threads, which it starts.
+    /// Sandboxes the current thread and the worker threads that it starts.
     fn close(&self, sandbox: &Sandbox, confinement: Confinement, threads: usize) -> Result<(), Failure> {
         let reason = match sandbox.close() {
             Ok(SandboxStatus::Unsupported) => "this system does not support Landlock".to_string(),
@@ -146,7 +146,7 @@ impl SandboxedBuild<'_> {
 /// Starts the same number of worker threads as without a sandbox.
 fn start_threads(number: usize) {
     if std::env::var_os("RAYON_NUM_THREADS").is_none() {
-        // Cannot fail here: the pool is not started yet. Otherwise rayon would start it on first use.
+        // This cannot fail, since the pool has not been started yet. Otherwise rayon would start it on first use.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(number).build_global();
     }
 }

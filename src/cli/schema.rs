@@ -129,7 +129,7 @@ fn show_path(args: &ShowArgs, sources: &SourceMap) -> Outcome {
     args.schema.check_no_namespace()?;
     let mut chain = args.schema.chain(sources, ChainPurpose::Manifests)?;
     let mut path = args.path.clone();
-    // A kind that no local source has is looked up by its full name.
+    // A kind that is in no local source is looked up by its full name.
     let (word, rest) = path.split_at(path.find(['.', '[']).unwrap_or(path.len()));
     let is_local = show::describe(&chain.resolve([])?, &path, args.api_version.as_deref()).is_ok();
     if !is_local {
@@ -251,8 +251,8 @@ fn fetch(args: &FetchArgs, sources: &SourceMap) -> Outcome {
     if problems.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(problems.into()) }
 }
 
-/// Returns the group-versions of kinds named by kind, plural or short name, with or without the
-/// group.
+/// Returns the group-versions of kinds that are given by kind, plural or short name, with or
+/// without the group.
 #[cfg(feature = "cluster")]
 fn versions_of(words: &[String], kinds: &[NamedKind]) -> Result<std::collections::BTreeSet<String>> {
     let mut versions = std::collections::BTreeSet::new();
@@ -271,7 +271,7 @@ fn versions_of(words: &[String], kinds: &[NamedKind]) -> Result<std::collections
     Ok(versions)
 }
 
-/// Compiles documents into a schema file, after checking that the output is none of them.
+/// Compiles documents to a schema file, after checking that the output is not one of the documents.
 fn compile_files(args: &CompileArgs, sources: &SourceMap) -> Outcome {
     check_output(args)?;
     let models = args.documents.iter().map(|path| model(path, sources)).collect::<Result<Vec<_>>>()?;
@@ -286,7 +286,7 @@ fn compile_files(args: &CompileArgs, sources: &SourceMap) -> Outcome {
 /// Checks that the output may be overwritten: it does not exist, is empty, or is a compiled schema.
 ///
 /// # Errors
-/// The output is one of the sources or another file.
+/// The output is one of the sources, or another file.
 fn check_output(args: &CompileArgs) -> Result<()> {
     let real = |path: &Path| DiskTree.locate(Path::new(""), path).ok();
     let output = real(&args.output).filter(|found| found.kind() == FileKind::File);

@@ -1,4 +1,5 @@
-//! The selection of targets: named ones, all below a directory, or standard input.
+//! The selection of targets: those on the command line, all targets below a directory, or standard
+//! input.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,7 +19,7 @@ use smp_text::source::{SourceMap, is_kustomization};
 /// The flags that select targets.
 #[derive(Debug)]
 pub(super) struct SelectArgs {
-    /// The named targets in the order of the command line.
+    /// The targets on the command line, in order.
     named: Vec<PathBuf>,
     flags: SelectFlags,
 }
@@ -49,7 +50,7 @@ struct SelectFlags {
 }
 
 impl SelectArgs {
-    /// Returns the targets that are named, in the order of the command line.
+    /// Returns the targets on the command line, in order.
     pub(super) fn named(&self) -> &[PathBuf] {
         &self.named
     }
@@ -97,7 +98,7 @@ pub(super) struct Selection {
 }
 
 impl SelectArgs {
-    /// Returns true if no target is named.
+    /// Returns true if there are no targets on the command line.
     #[cfg(feature = "cluster")]
     pub(super) fn is_empty(&self) -> bool {
         self.named.is_empty()
@@ -114,11 +115,11 @@ impl SelectArgs {
         self.flags.recursive
     }
 
-    /// Returns the selected targets; by default, the working directory.
+    /// Returns the selected targets. The default is the working directory.
     ///
     /// # Errors
-    /// A directory cannot be searched or contains no target, standard input cannot be read, or bases
-    /// are given for a kustomization.
+    /// A directory cannot be searched or contains no target, standard input cannot be read, or
+    /// bases are set for a kustomization.
     pub(super) fn select(
         &self,
         bases: &[PathBuf],
@@ -129,10 +130,11 @@ impl SelectArgs {
         self.select_in(&tree, named, bases, sources)
     }
 
-    /// Returns the targets that are named, or found below the named directories, in a tree of files.
+    /// Returns the selected targets in a tree of files: those on the command line, or those found
+    /// below the directories on the command line.
     ///
     /// # Errors
-    /// As [`SelectArgs::select`].
+    /// The errors of [`SelectArgs::select`].
     pub(super) fn select_in(
         &self,
         tree: &Arc<dyn FileTree>,
@@ -143,11 +145,11 @@ impl SelectArgs {
         self.select_except((tree, &|_| false), named, bases, sources)
     }
 
-    /// Returns the targets as [`SelectArgs::select_in`]. With `--recursive`, directories with a
+    /// Returns the targets like [`SelectArgs::select_in`]. With `--recursive`, directories with a
     /// kustomization are skipped if the function returns true for their real path.
     ///
     /// # Errors
-    /// As [`SelectArgs::select`].
+    /// The errors of [`SelectArgs::select`].
     pub(super) fn select_except(
         &self,
         (tree, skip): (&Arc<dyn FileTree>, SkipDirectory<'_>),
@@ -168,7 +170,7 @@ impl SelectArgs {
         let search = TargetSearch::new(Arc::clone(tree), sources.clone(), bases.to_vec())?;
         let mut targets = Vec::new();
         for directory in named {
-            // A file is a target itself, as without --recursive.
+            // A file is itself a target, as without --recursive.
             let is_file = || tree.kind(&directory).is_ok_and(|kind| kind == FileKind::File);
             if is_stream(&directory) || Builder::is_remote(&directory) || is_file() {
                 check_bases(bases, &directory)?;
@@ -186,7 +188,7 @@ pub(super) fn is_stream(target: &Path) -> bool {
     target == Path::new("-")
 }
 
-/// Rejects bases for a kustomization, which would have no effect.
+/// Rejects bases for a kustomization, since they would have no effect.
 fn check_bases(bases: &[PathBuf], target: &Path) -> std::result::Result<(), Failure> {
     let is_kustomization = || is_kustomization(target) || has_kustomization(&DiskTree, target);
     if bases.is_empty() || is_stream(target) || Builder::is_remote(target) || !is_kustomization() {
@@ -208,7 +210,7 @@ pub(super) fn with_target(
     problems.into_iter().map(|one| if count == 1 { one } else { one.target(target) }).collect()
 }
 
-/// Returns the exit status of a command on `all` targets. If there are several, prints the failed
+/// Returns the exit status of a command with `all` targets. If there are several, prints the failed
 /// ones.
 pub(super) fn exit_status(failed: &[&PathBuf], all: usize) -> ExitCode {
     if failed.is_empty() {
@@ -236,17 +238,18 @@ impl Selection {
     /// Selects a single target.
     ///
     /// # Errors
-    /// Standard input cannot be read, or bases are given for a kustomization.
+    /// Standard input cannot be read, or bases are set for a kustomization.
     pub(super) fn single(target: &Path, bases: &[PathBuf]) -> std::result::Result<Self, Failure> {
         check_bases(bases, target)?;
         let stream = if is_stream(target) { Some(read_stdin()?) } else { None };
         Ok(Self { targets: vec![target.to_path_buf()], stream })
     }
 
-    /// Returns the objects of a target that consists only of manifests, or `None` for any other target.
+    /// Returns the objects of a target that consists only of manifests, or `None` for any other
+    /// target.
     ///
     /// # Errors
-    /// As [`Builder::manifests`].
+    /// The errors of [`Builder::manifests`].
     pub(super) fn manifests(&self, builder: &Builder, target: &Path) -> Result<Option<Built>> {
         match &self.stream {
             Some(text) if is_stream(target) => builder.manifests_from_stream(Path::new("<stdin>"), text),
@@ -257,7 +260,7 @@ impl Selection {
     /// Builds one of the targets.
     ///
     /// # Errors
-    /// As [`Builder::build`].
+    /// The errors of [`Builder::build`].
     pub(super) fn build(&self, builder: &Builder, target: &Path) -> Result<Built> {
         match &self.stream {
             Some(text) if is_stream(target) => builder.build_stream(Path::new("<stdin>"), text),

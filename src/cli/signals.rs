@@ -36,15 +36,15 @@ fn note_first(signal: i32) {
     let _ = FIRST.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed);
 }
 
-/// Does nothing: only cluster commands stop gracefully.
+/// Does nothing, since only cluster commands stop gracefully.
 #[cfg(all(unix, not(feature = "cluster")))]
 fn note_first(_: i32) {}
 
-/// The time to print a summary after the second signal.
+/// The time for printing a summary after the second signal.
 #[cfg(unix)]
 const SUMMARY_TIME: Duration = Duration::from_secs(1);
 
-/// Returns a flag that the first signal sets instead of terminating the program. The second signal
+/// Returns a flag that the first signal sets; it does not terminate the program. The second signal
 /// terminates it.
 #[cfg(any(feature = "cluster", feature = "tui"))]
 pub(super) fn stop_at_first_signal() -> Arc<AtomicBool> {
@@ -64,9 +64,9 @@ pub(super) fn install_handlers() {
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
 
-    // With SIGXFSZ handled, a write beyond `ulimit -f` is an ordinary error, and the partial file is removed.
+    // If SIGXFSZ is handled, a write beyond `ulimit -f` is an ordinary error, and the partial file is removed.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
-    // Signals that `nohup` or a non-interactive shell ignores stay ignored.
+    // Signals that `nohup` or a non-interactive shell ignores remain ignored.
     let ignored = ignored_signals();
     let handled = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
     // Without handlers, signals terminate the program immediately.
@@ -83,7 +83,7 @@ pub(super) fn install_handlers() {
             if END.get().is_some_and(|end| !end.swap(true, Ordering::Relaxed)) {
                 std::thread::sleep(SUMMARY_TIME);
             }
-            // The guard keeps other threads from creating files until the program is terminated.
+            // The guard prevents other threads from creating files until the program is terminated.
             let _guard = end_temporaries();
             let _ = emulate_default_handler(signal);
         }
@@ -91,7 +91,7 @@ pub(super) fn install_handlers() {
     let _ = std::thread::Builder::new().name("signals".into()).spawn(watch);
 }
 
-/// Does nothing: signals terminate the program immediately.
+/// Does nothing, so that signals terminate the program immediately.
 #[cfg(not(unix))]
 pub(super) fn install_handlers() {}
 
@@ -106,14 +106,14 @@ fn ignored_signals() -> u64 {
     ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// Returns SIGHUP, which `nohup` ignores: this system does not report which signals were ignored at
-/// the start.
+/// Returns SIGHUP, which `nohup` ignores, since this system does not report which signals were
+/// ignored at the start.
 #[cfg(all(unix, not(target_os = "linux")))]
 fn ignored_signals() -> u64 {
     1 << (signal_hook::consts::SIGHUP - 1)
 }
 
-/// Terminates the program with SIGPIPE as other programs do, so that shells with `pipefail` detect
+/// Terminates the program with SIGPIPE like other programs, so that shells with `pipefail` detect
 /// it.
 #[cfg(unix)]
 pub(super) fn exit_by_broken_pipe() {
@@ -121,7 +121,7 @@ pub(super) fn exit_by_broken_pipe() {
     let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);
 }
 
-/// Only removes temporary files: without SIGPIPE, the exit status reports the broken pipe.
+/// Only removes temporary files. Without SIGPIPE, the exit status reports the broken pipe.
 #[cfg(not(unix))]
 pub(super) fn exit_by_broken_pipe() {
     let _ended = end_temporaries();

@@ -1,4 +1,4 @@
-//! Flags that all commands on overlays share: bases, dialect and schema.
+//! Flags of all commands for overlays: bases, dialect and schema.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -111,8 +111,8 @@ pub(super) struct SchemaArgs {
 }
 
 impl SchemaArgs {
-    /// Returns the chain of schema sources. For kustomizations, cache and cluster are used only if they
-    /// are selected.
+    /// Returns the chain of schema sources. For kustomizations, the cache and the cluster are only
+    /// used if they are selected.
     pub(super) fn chain(&self, sources: &SourceMap, used: ChainPurpose) -> Result<SchemaChain, Diagnostic> {
         self.chain_with(self.file(sources)?, used, sources)
     }
@@ -145,7 +145,7 @@ impl SchemaArgs {
         Ok(())
     }
 
-    /// Reads the schema of `--schema FILE`, if it is given. The file may be a pipe, which can be read
+    /// Reads the schema of `--schema FILE`, if it is set. The file may be a pipe, which can be read
     /// only once.
     pub(super) fn file(&self, sources: &SourceMap) -> Result<Option<Arc<TypeGraph>>, Diagnostic> {
         self.file_in(&DiskTree, sources)
@@ -197,7 +197,7 @@ impl SchemaArgs {
         SchemaChain::new(&self.schema, links)
     }
 
-    /// Adds the cluster, which is contacted only when a kind needs it.
+    /// Adds the cluster, which is only contacted when a kind needs it.
     #[cfg(feature = "cluster")]
     fn with_cluster(
         &self,
@@ -229,22 +229,22 @@ impl SchemaArgs {
             return Ok(links);
         }
         if auto && is_unconfigured {
-            // Without a configured cluster, the cache is used silently. If a kubeconfig was named but is
-            // missing, cached schemas of another cluster must not be used instead.
+            // If no cluster is configured, the cache is used without a warning. If the selected kubeconfig is missing,
+            // cached schemas of another cluster must not be used.
             let cache = links.cache.filter(|_| !options.has_missing_kubeconfig());
             return Ok(ChainSources { cache, ..links });
         }
         let (live, on_failure): (Box<dyn SchemaSource>, _) = match cluster {
             ClusterLink::Live(on_failure) => {
                 let live = LiveSchema::new(options, links.cache.clone());
-                // A required schema may take some seconds. With `--schema auto`, the build uses the cluster only for
-                // unknown kinds; it continues with a warning instead of waiting for a slow server.
+                // Fetching a required schema may take some seconds. With `--schema auto`, the build uses the cluster
+                // only for unknown kinds. If the server is slow, it continues with a warning.
                 let live = if *on_failure == OnFailure::Fail { live.waiting_for_changes() } else { live };
                 (Box::new(live), *on_failure)
             }
             ClusterLink::Forbidden(_) => (Box::new(ForbiddenCluster), OnFailure::Skip),
         };
-        // Cache records cannot be attributed to a server with an unknown id.
+        // If the ID of the server is unknown, cache records cannot be attributed to it.
         let cache = links.cache.filter(|_| server.is_ok() || is_unconfigured);
         Ok(ChainSources { server: server.ok(), live: Some(live), cache, on_failure, ..links })
     }
@@ -253,21 +253,21 @@ impl SchemaArgs {
 /// The use of the cluster as a schema source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClusterUse {
-    /// The cluster is used for kinds that no other source has.
+    /// The cluster is used for kinds that are in no other source.
     Optional,
-    /// As `Optional`, and the command fails if the cluster does not respond.
+    /// Like `Optional`, but the command fails if the cluster does not respond.
     #[cfg(feature = "cluster")]
     Required,
-    /// The cluster is not used; a kind that needs it causes a warning.
+    /// The cluster is not used. A kind that needs it causes a warning.
     Forbidden,
-    /// Neither the cluster nor cached schemas are used, unless `--schema` selects them: the result
+    /// Neither the cluster nor cached schemas are used, unless `--schema` selects them. The result
     /// must not depend on where the command runs.
     Hermetic,
 }
 
 /// The cluster in a chain of schema sources.
 enum ClusterLink {
-    /// The cluster is used, with the given behaviour on failure.
+    /// The cluster is used, with the given behavior on failure.
     Live(
         #[cfg_attr(
             not(feature = "cluster"),
@@ -275,7 +275,7 @@ enum ClusterLink {
         )]
         OnFailure,
     ),
-    /// The cluster is not used. The server id was resolved before the sandbox was closed.
+    /// The cluster is not used. The server ID was resolved before the sandbox was closed.
     #[cfg(feature = "cluster")]
     Forbidden(Result<ServerId, Diagnostic>),
 }
@@ -304,7 +304,7 @@ enum DialectArg {
 impl DialectArg {
     fn rules(self) -> BuildRules {
         match self {
-            // Kustomization bases keep kustomize's rules, also below a plain overlay.
+            // Bases that are kustomizations keep kustomize's rules, even below a plain overlay.
             Self::Auto | Self::Schema => BuildRules::default(),
             Self::Kustomize => BuildRules {
                 kustomizations: Exceptions::None,
@@ -314,7 +314,7 @@ impl DialectArg {
     }
 }
 
-/// The load restrictors of kustomize; true restricts loads to the root of a kustomization.
+/// The load restrictors of kustomize. True restricts loads to the root of a kustomization.
 const RESTRICTORS: Choices<bool> =
     &[("LoadRestrictionsRootOnly", "", true), ("LoadRestrictionsNone", "", false)];
 
@@ -326,12 +326,12 @@ pub(super) fn has_kustomization(tree: &dyn FileTree, target: &Path) -> bool {
 }
 
 impl TargetArgs {
-    /// Creates a builder for these flags. `histories` selects whether resources record the origin of
+    /// Creates a builder for these flags. `histories` determines if resources record the origin of
     /// their values.
     ///
     /// # Errors
-    /// As [`Builder::new`], and for flags that cannot be used together, such as `--dialect schema` for
-    /// a kustomization.
+    /// The errors of [`Builder::new`]. Also, flags cannot be used together, such as `--dialect
+    /// schema` for a kustomization.
     pub(super) fn builder(
         &self,
         histories: Histories,
@@ -346,7 +346,7 @@ impl TargetArgs {
     /// Creates a builder that reads files from a file tree.
     ///
     /// # Errors
-    /// As [`TargetArgs::builder`].
+    /// The errors of [`TargetArgs::builder`].
     pub(super) fn builder_over(
         &self,
         tree: Arc<dyn FileTree>,
@@ -357,12 +357,12 @@ impl TargetArgs {
         self.builder_with(options, sources, targets, ClusterUse::Optional)
     }
 
-    /// Creates a builder for comparisons: resources record the origin of their values, and the cluster
-    /// is not used. `change` changes the options of the build. The file of `--schema` is read from
-    /// `settings`, if it is given, or else from the tree of the build.
+    /// Creates a builder for comparisons: resources record the origin of their values, and the
+    /// cluster is not used. `change` changes the options of the build. The file of `--schema` is
+    /// read from the tree `settings` if it is set, otherwise from the tree of the build.
     ///
     /// # Errors
-    /// As [`TargetArgs::builder`].
+    /// The errors of [`TargetArgs::builder`].
     pub(super) fn hermetic_builder(
         &self,
         change: impl FnOnce(&mut BuildOptions),
@@ -382,10 +382,10 @@ impl TargetArgs {
         self.lock_file.clone().map_or(LockSource::Nearest, LockSource::File)
     }
 
-    /// Creates a builder with another lock file than the flags select.
+    /// Creates a builder with another lock file than the one that the flags select.
     ///
     /// # Errors
-    /// As [`TargetArgs::builder`].
+    /// The errors of [`TargetArgs::builder`].
     pub(super) fn builder_with_lock(
         &self,
         lock: LockSource,
@@ -453,7 +453,7 @@ impl TargetArgs {
         Ok(Builder::with_chain(sources.clone(), options, make_chain, Targets::from_count(targets.len()))?)
     }
 
-    /// Sets the rules and the flags of kustomize.
+    /// Sets the rules and flags of kustomize.
     pub(super) fn use_kustomize_rules(
         &mut self,
         restrict_loads: bool,
@@ -466,7 +466,7 @@ impl TargetArgs {
         self.kustomize = kustomize;
     }
 
-    /// Returns the bases that are given.
+    /// Returns the bases on the command line.
     pub(super) fn bases(&self) -> &[PathBuf] {
         &self.base
     }
@@ -476,7 +476,7 @@ impl TargetArgs {
         !self.restrict_loads
     }
 
-    /// Returns the flag that allows a build to run programs, if one is given.
+    /// Returns the flag that allows a build to run programs, if one is set.
     pub(super) fn program_flag(&self) -> Option<&'static str> {
         let (helm, functions) = (self.kustomize.helm(), self.kustomize.functions());
         let flags = [
@@ -487,12 +487,12 @@ impl TargetArgs {
         flags.into_iter().find_map(|(given, flag)| given.then_some(flag))
     }
 
-    /// Returns the flag that makes a build use the cluster, if it is given.
+    /// Returns the flag that makes a build use the cluster, if it is set.
     pub(super) fn cluster_flag(&self) -> Option<&'static str> {
         (self.schema.schema == SchemaChoice::Cluster).then_some("--schema cluster")
     }
 
-    /// Returns the cache directory, if one is given.
+    /// Returns the cache directory, if one is set.
     pub(super) fn cache(&self) -> Option<PathBuf> {
         self.schema.cache.root()
     }
@@ -516,8 +516,8 @@ impl TargetArgs {
     }
 }
 
-/// Replaces the cluster in builds of remote targets: untrusted content must not cause requests with
-/// the user's credentials.
+/// Replaces the cluster in builds of remote targets, since untrusted content must not cause
+/// requests with the user's credentials.
 #[cfg(feature = "cluster")]
 struct ForbiddenCluster;
 

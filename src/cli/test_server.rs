@@ -56,7 +56,7 @@ pub(super) struct TestServerArgs {
 
 const ALL: &str = "*";
 
-/// The controllers that a name selects: one, or all for `*`.
+/// The controllers that a name selects: a single one, or all for `*`.
 type Controllers = Vec<Controller>;
 
 fn controllers(name: &str) -> Result<Controllers, String> {

@@ -64,7 +64,7 @@ pub(super) fn run(args: &TreeArgs, sources: &SourceMap) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Selects the line style by the locale and terminal of the environment; by default, box-drawing
+/// Selects the line style by the locale and terminal in the environment. The default is box-drawing
 /// characters.
 fn line_style(variable: impl Fn(&str) -> Option<String>) -> TreeLines {
     let given = |name: &&str| variable(name).filter(|value| !value.is_empty());

@@ -53,7 +53,7 @@ pub(super) struct KubernetesVersion {
 }
 
 impl KubernetesVersion {
-    /// Returns the validation options for a version; by default, the newest known one.
+    /// Returns the validation options for a version. The default is the newest known version.
     pub(super) fn options(version: Option<Self>) -> ValidateOptions {
         match version {
             Some(Self { major, minor }) => ValidateOptions::for_kubernetes(major, minor),
@@ -109,7 +109,8 @@ pub(super) fn with_policies<'r>(
 /// Reads the manifests of a directory or file with admission policies.
 ///
 /// # Errors
-/// The manifests cannot be read or contain no policy, or the program has no feature `cel`.
+/// The manifests cannot be read or contain no policy, or the program was compiled without the
+/// feature `cel`.
 pub(super) fn read_policies(path: &Path, sources: &SourceMap) -> Result<Vec<Node>, Diagnostic> {
     if !cfg!(feature = "cel") {
         let message = "admission policies require a program built with the feature `cel`";
@@ -146,7 +147,7 @@ pub(super) struct Validation<'s> {
     options: ValidateOptions,
     unfinished: IncompleteObjects,
     sources: &'s SourceMap,
-    /// The messages about unknown kinds so far.
+    /// The messages about unknown kinds that were already returned.
     unknown: Mutex<FxHashSet<String>>,
 }
 
@@ -160,7 +161,8 @@ impl<'s> Validation<'s> {
         Self { options, unfinished, sources, unknown: Mutex::default() }
     }
 
-    /// Validates resources of a target with the types that `all` resources of the target define.
+    /// Validates resources of a target. The CRDs among `all` resources of the target define custom
+    /// types.
     ///
     /// Returns warnings and notes if all resources are valid.
     ///
@@ -203,7 +205,7 @@ impl<'s> Validation<'s> {
     }
 }
 
-/// Returns whether builds record the origin of values, which validation needs for source locations.
+/// Returns if builds record the origin of values. Validation needs it for source locations.
 pub(super) fn histories_for(validation: Option<&Validation<'_>>) -> Histories {
     if validation.is_some() { Histories::Enabled } else { Histories::Disabled }
 }

@@ -51,7 +51,7 @@ struct SchemaRange {
     newest: &'static str,
 }
 
-/// The kustomize version that `build` matches.
+/// The kustomize version whose output `build` has.
 #[derive(Serialize)]
 struct KustomizeVersion {
     release: &'static str,
@@ -93,14 +93,15 @@ impl BuildInfo {
     }
 }
 
-/// Returns the day of `SOURCE_DATE_EPOCH` or of the build; of the run if the program does not know it.
+/// Returns the day of `SOURCE_DATE_EPOCH` or of the build. If it is unknown, returns the current
+/// day.
 pub(super) fn build_day() -> String {
     let wanted = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|seconds| seconds.parse().ok());
     let built = wanted.or_else(|| env!("SMP_BUILD_DATE").parse().ok()).and_then(date);
     built.unwrap_or_else(|| rfc3339(SystemTime::now())).chars().take("2026-01-01".len()).collect()
 }
 
-/// Formats seconds since 1970.
+/// Formats seconds since 1970 as a date.
 fn date(seconds: u64) -> Option<String> {
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds)).map(rfc3339)
 }

@@ -67,7 +67,7 @@ impl WaitFlags {
         self.timeout.unwrap_or(WAIT_TIMEOUT)
     }
 
-    /// Returns the first flag that is given.
+    /// Returns the first flag that is set.
     pub(super) fn given(&self) -> Option<&'static str> {
         match self {
             Self { timeout: Some(_), .. } => Some("--timeout"),
@@ -118,7 +118,7 @@ pub(super) struct WaitOutput<'a> {
     progress: LiveLines,
     started: Option<Instant>,
     printed: io::Result<()>,
-    /// The exit status of the verdict.
+    /// The exit status for the result of the wait.
     pub(super) status: ExitCode,
 }
 
@@ -254,7 +254,7 @@ fn result_lines(verdict: &WaitResult, timeout: Duration) -> Vec<serde_json::Valu
         line
     };
     let failed = verdict.failed.iter().map(|object| with_details(object, "Failed"));
-    // The other objects did not fail themselves.
+    // The other objects did not fail.
     let unready = match verdict.end {
         WaitEnd::TimedOut | WaitEnd::Interrupted => outcome,
         _ => "NotReady",

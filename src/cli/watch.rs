@@ -1,4 +1,4 @@
-//! `--watch`: run a command again whenever something changes that it read.
+//! `--watch`: runs a command again whenever a file that it read changes.
 
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -30,7 +30,7 @@ pub(super) struct WatchArgs {
     poll: PollArg,
 }
 
-/// The shortest interval: a shorter one would keep a processor busy.
+/// The shortest interval. A shorter one would keep a processor busy.
 const MIN_INTERVAL: Duration = Duration::from_millis(20);
 
 fn interval(text: &str) -> Result<Duration, String> {
@@ -55,7 +55,7 @@ pub(super) struct PollArg {
 }
 
 impl PollArg {
-    /// Returns the interval; none to wait for events.
+    /// Returns the interval, or `None` to wait for events.
     pub(super) fn interval(&self) -> Option<Duration> {
         self.poll
     }
@@ -70,10 +70,10 @@ struct Run {
 }
 
 impl WatchArgs {
-    /// Rejects `--watch` for a command that runs only once with another flag.
+    /// Rejects `--watch` for a command that runs only once because of another flag.
     ///
     /// # Errors
-    /// `--watch` is given.
+    /// `--watch` is set.
     pub(super) fn check_unused(&self, flag: &str) -> Result<(), Failure> {
         if self.watch {
             return Err(Failure::Usage(format!("`--watch` cannot be used with {flag}: remove one of them")));
@@ -81,10 +81,11 @@ impl WatchArgs {
         Ok(())
     }
 
-    /// Runs a command once, or with `--watch` until the program is interrupted.
+    /// Runs a command once. With `--watch`, runs it until the program is interrupted.
     ///
     /// # Errors
-    /// As the command. With `--watch`: the command line is invalid, or files cannot be watched.
+    /// The errors of the command. With `--watch`, the command line is invalid or files cannot be
+    /// watched.
     pub(super) fn run(
         &self,
         targets: &[PathBuf],
@@ -112,8 +113,8 @@ impl WatchArgs {
             if ran.has_output {
                 good_reads.clone_from(&reads);
             } else {
-                // A failed run may stop before it reads all files, so the files of the last successful run are watched
-                // as well.
+                // A failed run may stop before it reads all files, so the files of the last successful run are also
+                // watched.
                 reads.add(&good_reads);
             }
             changed = watcher.watch(reads).map_err(|error| cannot_watch(&error))?;
@@ -131,7 +132,7 @@ pub(super) fn cannot_watch(error: &io::Error) -> Diagnostic {
     problem.help("use --poll to check for changes at an interval")
 }
 
-/// Runs a command, and captures what it prints and records what it reads.
+/// Runs a command, captures its output and records its reads.
 ///
 /// # Errors
 /// The command line is invalid, in the first run.
@@ -162,7 +163,7 @@ fn capture(
 /// The content of the terminal.
 #[derive(Default)]
 struct Screen {
-    /// The last output of a run that did not fail.
+    /// The last output of a successful run.
     last: String,
     runs: usize,
 }
@@ -171,8 +172,8 @@ struct Screen {
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
 impl Screen {
-    /// Shows the output of a run, or else the last output. The messages and a note about the changes
-    /// follow. A pipe or file gets each new output.
+    /// Shows the output of a run or, if it has none, the last output. The messages and a note about
+    /// the changes follow. A pipe or file gets each new output.
     fn show(&mut self, ran: &Run, took: Duration, changed: &BTreeSet<PathBuf>) -> Result<(), Failure> {
         let mut parts =
             vec![format!("{} in {} ms", if ran.has_output { "ran" } else { "failed" }, took.as_millis())];
@@ -204,7 +205,7 @@ impl Screen {
     }
 }
 
-/// The maximum number of changed files that are named.
+/// The maximum number of changed files that are listed.
 const MAX_NAMES: usize = 3;
 
 /// Returns the first paths, relative to the working directory, and the number of the others.
@@ -218,7 +219,7 @@ fn names(changed: &BTreeSet<PathBuf>) -> String {
     names.join(", ")
 }
 
-/// Returns how many lines of the output changed.
+/// Returns the number of changed lines of the output.
 fn line_change_counts(old: &str, new: &str) -> String {
     if old == new {
         return "same output".into();

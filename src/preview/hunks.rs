@@ -1,6 +1,6 @@
-//! The lines of a diff. Its hunks name the fields that they are in.
+//! The lines of a diff. The header of each hunk contains the path of the field around its first change.
 //!
-//! The texts are printed manifests, so indentation and keys are enough: nothing is parsed.
+//! The texts are printed manifests, so indentation and keys are sufficient and nothing is parsed.
 
 use serde::Serialize;
 use smp_inspect::review::forms::unified_lines;
@@ -18,10 +18,10 @@ pub struct DiffLine {
 }
 
 impl DiffLine {
-    /// Returns the lines of a unified diff of two manifests, without the names of the files. The header of a hunk has the
-    /// path of what contains its first change. Control characters are escaped.
+    /// Returns the lines of a unified diff of two manifests, without the names of the files. The header of a hunk
+    /// contains the path of the map or list around its first change. Control characters are escaped.
     pub fn between(old: &str, new: &str) -> Vec<Self> {
-        // The first two lines are the names.
+        // The first two lines are the names of the files.
         let lines = unified_lines(["", ""], [old, new]).into_iter().skip(2).map(|line| {
             let sign = line.chars().next().filter(|sign| "+-@".contains(*sign)).unwrap_or(' ');
             let text = if sign == '@' { line } else { line.get(1..).unwrap_or_default().to_string() };
@@ -49,10 +49,10 @@ fn name_hunks(lines: &mut [DiffLine], [old, new]: [&str; 2]) {
 
 /// The first changed line of a hunk.
 struct FirstChange {
-    /// The position of the header.
+    /// The index of the header.
     header: usize,
     sign: char,
-    /// The line number in the old text for `-`, in the new text for `+`.
+    /// The line number. It is the one in the old text for `-`, and the one in the new text for `+`.
     line: usize,
 }
 
@@ -76,7 +76,7 @@ fn first_changes(lines: &[DiffLine]) -> Vec<FirstChange> {
     changes
 }
 
-/// Returns the first lines of a hunk in both texts from its header, such as `@@ -1,4 +1,5 @@`.
+/// Returns the numbers of the first lines of a hunk in both texts, from its header, such as `@@ -1,4 +1,5 @@`.
 fn starts(header: &str) -> Option<[usize; 2]> {
     let mut words = header.split(' ').skip(1);
     let mut start = |sign| {
@@ -86,7 +86,7 @@ fn starts(header: &str) -> Option<[usize; 2]> {
     Some([start('-')?, start('+')?])
 }
 
-/// Returns the paths of the maps and lists that contain some lines, which are in ascending order.
+/// Returns the paths of the maps and lists that contain the given lines, which are in ascending order.
 fn enclosing(text: &str, numbers: impl Iterator<Item = usize>) -> std::vec::IntoIter<FieldPath> {
     let lines: Vec<&str> = text.lines().collect();
     let (mut outline, mut paths) = (Outline::default(), Vec::new());
@@ -105,7 +105,7 @@ fn enclosing(text: &str, numbers: impl Iterator<Item = usize>) -> std::vec::Into
 #[derive(Debug, Default)]
 struct Outline {
     steps: Vec<Step>,
-    /// The column of the field or entry whose block scalar contains the line.
+    /// The column of the field or entry with the block scalar that contains the line.
     scalar: Option<usize>,
 }
 
@@ -118,7 +118,7 @@ struct Step {
 #[derive(Debug)]
 enum StepKind {
     Field(String),
-    /// An entry at a position. It begins on a line.
+    /// An entry with an index, and the line on which it begins.
     Entry {
         index: usize,
         line: usize,
@@ -126,7 +126,7 @@ enum StepKind {
 }
 
 impl Outline {
-    /// Reads a line, whose steps contain the following lines.
+    /// Reads a line. The fields and entries that it begins contain the following lines.
     fn read(&mut self, lines: &[&str], number: usize) {
         let Some((mut column, mut rest)) = self.enter(lines, number) else { return };
         while let Some(entry) = entry(rest) {
@@ -144,7 +144,7 @@ impl Outline {
         }
     }
 
-    /// Returns the column and the content of a line; none for a blank line or one of a block scalar.
+    /// Returns the column and the content of a line, or `None` for a blank line or a line of a block scalar.
     fn enter<'l>(&mut self, lines: &[&'l str], number: usize) -> Option<(usize, &'l str)> {
         let (column, rest) = indented(lines.get(number)?);
         if rest.is_empty() || self.scalar.is_some_and(|owner| column > owner) {
@@ -154,13 +154,13 @@ impl Outline {
         Some((column, rest))
     }
 
-    /// Leaves all steps that do not contain a field at a column.
+    /// Removes all steps that do not contain a field at a column.
     fn leave(&mut self, column: usize) {
         while self.steps.pop_if(|step| step.column >= column).is_some() {}
     }
 
-    /// Leaves all steps that do not contain an entry at a column, and returns its position. The field of the list may be
-    /// at the same column.
+    /// Removes all steps that do not contain an entry at a column, and returns the index of this entry. The field with
+    /// the list may be at the same column.
     fn leave_entry(&mut self, column: usize) -> usize {
         let mut next = 0;
         while let Some(step) = self.steps.pop_if(|step| {
@@ -175,11 +175,11 @@ impl Outline {
         next
     }
 
-    /// Returns the path of the map or list that contains a line, and leaves all others.
+    /// Returns the path of the map or list that contains a line, and removes all steps below it.
     fn before(&mut self, lines: &[&str], number: usize) -> FieldPath {
         match self.enter(lines, number) {
             Some((column, rest)) if entry(rest).is_some() => {
-                // The next entry continues the count: only deeper steps are left.
+                // The next entry needs the index of the current one, so only deeper steps are removed.
                 while self.steps.pop_if(|step| step.column > column).is_some() {}
                 let is_own = |step: &&Step| step.column < column || matches!(step.kind, StepKind::Field(_));
                 path(self.steps.iter().filter(is_own), lines)
@@ -207,14 +207,14 @@ fn path<'s>(steps: impl Iterator<Item = &'s Step>, lines: &[&str]) -> FieldPath 
     path
 }
 
-/// The number of lines of an entry that are searched for its name.
+/// The maximum number of lines of an entry that are searched for its name.
 const NAME_WITHIN: usize = 200;
 
-/// Returns the `name` of the list entry that begins at a position.
+/// Returns the `name` of the list entry that begins on a line.
 fn entry_name(lines: &[&str], first: usize, column: usize) -> Option<String> {
     let own = lines.get(first)?.get(column..).and_then(entry)?;
     let own = own.trim_start_matches(' ');
-    // An entry that begins with no field is a scalar or a list.
+    // An entry that does not begin with a field is a scalar or a list.
     field(own)?;
     let own = std::iter::once(own);
     let others = lines[first + 1..].iter().map(|line| indented(line));
@@ -232,7 +232,7 @@ fn indented(line: &str) -> (usize, &str) {
     (line.len() - rest.len(), rest)
 }
 
-/// Returns what follows the `-` of a list entry.
+/// Returns the text after the `-` of a list entry.
 fn entry(content: &str) -> Option<&str> {
     content.strip_prefix('-').filter(|rest| rest.is_empty() || rest.starts_with(' '))
 }
@@ -287,7 +287,7 @@ data:
     second: 2
 ";
 
-    /// Returns the names of the hunks after a line is replaced.
+    /// Returns the paths in the headers of the hunks if a line is replaced.
     fn names(line: &str) -> Vec<String> {
         assert!(WEB.contains(line), "{line}");
         let new = WEB.replace(line, "changed");

@@ -1,9 +1,9 @@
 //! The live preview of overlays: one model for the browser, the terminal and programs.
 //!
-//! A [`Session`] builds targets, and builds those again that a change of files affects. Its views are data, which
-//! front ends only show: [`TargetView`] (the output, its findings, and the tree of its bases, patches and
-//! generators), [`FieldView`] (where a value comes from), [`DiffView`] and [`SourceView`]. Values of Secrets are hidden
-//! in all of them. Nothing is ever written.
+//! A [`Session`] builds targets, and rebuilds those that changed files affect. Its views are data that front ends
+//! display: [`TargetView`] (the output, its findings, and the tree of its bases, patches and generators), [`FieldView`]
+//! (the origin of a value), [`DiffView`] and [`SourceView`]. Values of Secrets are hidden in all of them. No files are
+//! written.
 
 mod hunks;
 mod model;

@@ -1,4 +1,4 @@
-//! The data that front ends show. All types serialize to JSON with the names of their fields in camel case.
+//! The data that front ends display. All types serialize to JSON, with the names of their fields in camel case.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -9,13 +9,13 @@ use super::hunks::DiffLine;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TargetState {
-    /// It builds without findings.
+    /// The target builds without findings.
     Ok,
-    /// It builds, with warnings.
+    /// The target builds, with warnings.
     Warning,
-    /// It does not build, or has findings that are errors.
+    /// The target does not build, or has findings that are errors.
     Error,
-    /// It is only in the revision that targets are compared with.
+    /// The target is only in the revision with which targets are compared.
     Deleted,
 }
 
@@ -23,7 +23,7 @@ pub enum TargetState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetSummary {
-    /// The path as it is shown.
+    /// The path as displayed.
     pub name: String,
     /// The state of the last build.
     pub state: TargetState,
@@ -34,16 +34,16 @@ pub struct TargetSummary {
     pub error: Option<String>,
     /// The number of warnings.
     pub warnings: usize,
-    /// True if the last build failed, and the numbers of dangers, changes and resources are those of the last successful
-    /// one.
+    /// True if the last build failed. In this case, the numbers of dangers, changes and resources are those of the last
+    /// successful build.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stale: bool,
     /// The number of dangers of the changes.
     pub dangers: usize,
     /// The number of these dangers that are errors.
     pub danger_errors: usize,
-    /// The number of objects that differ from the comparison; none without a comparison, if it failed, or if the target
-    /// was never built.
+    /// The number of objects that differ from the comparison; `None` if there is no comparison, it failed, or the
+    /// target was never built.
     pub changes: Option<usize>,
     /// The number of resources.
     pub resources: usize,
@@ -74,9 +74,9 @@ pub enum Event {
         changed: Vec<String>,
         /// The time of the builds in milliseconds, with at most three decimals.
         milliseconds: f64,
-        /// The targets that were built again.
+        /// The targets that were rebuilt.
         targets: Vec<TargetSummary>,
-        /// The names of targets that are gone.
+        /// The names of targets that no longer exist.
         removed: Vec<String>,
     },
 }
@@ -90,23 +90,23 @@ pub struct LocationView {
     /// The absolute path of a local file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The line, from 1.
+    /// The line, starting at 1.
     pub line: usize,
-    /// The column in characters, from 1.
+    /// The column in characters, starting at 1.
     pub column: usize,
 }
 
-/// The output of a target, and everything about it.
+/// The output of a target, with its findings, structure and inputs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetView {
-    /// The path as it is shown.
+    /// The path as displayed.
     pub name: String,
     /// The generation in which the target was last built.
     pub generation: u64,
     /// The state of the last build.
     pub state: TargetState,
-    /// True if the last build failed, and the output is that of the last successful one.
+    /// True if the last build failed. In this case, the output is that of the last successful build.
     pub stale: bool,
     /// The error of the last build.
     pub error: Option<ErrorView>,
@@ -126,13 +126,13 @@ pub struct TargetView {
 pub struct ErrorView {
     /// The message.
     pub message: String,
-    /// The message with excerpts and help, in several lines.
+    /// The message with excerpts and help, on several lines.
     pub text: String,
     /// The main location.
     pub location: Option<LocationView>,
 }
 
-/// A resource as it is printed.
+/// A resource as printed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceView {
@@ -199,7 +199,7 @@ pub struct FieldView {
     pub pointer: String,
     /// The field path.
     pub path: String,
-    /// The writes of the value; the first one wins.
+    /// The writes of the value. The first one determines the value.
     pub chain: Vec<ChainLink>,
 }
 
@@ -209,9 +209,9 @@ pub struct FieldView {
 pub struct ChainLink {
     /// The value; `***` for values of Secrets.
     pub value: String,
-    /// The step that wrote it, such as `patches[0]`.
+    /// The step that wrote the value, such as `patches[0]`.
     pub by: String,
-    /// The location of the value; none if it was computed.
+    /// The location of the value; `None` if the value was computed.
     pub at: Option<LocationView>,
     /// The lines around the location.
     pub excerpt: Vec<ExcerptLine>,
@@ -223,7 +223,7 @@ pub struct ChainLink {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExcerptLine {
-    /// The line number, from 1.
+    /// The line number, starting at 1.
     pub line: usize,
     /// The text; `***` for a line with secrets.
     pub text: String,
@@ -232,15 +232,15 @@ pub struct ExcerptLine {
     pub highlight: bool,
 }
 
-/// The changes of a target against its comparison.
+/// The changes of a target compared with its comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DiffView {
     /// The name of the comparison.
     pub comparison: String,
-    /// True if the last build failed, and the changes are those of the last successful one.
+    /// True if the last build failed. In this case, the changes are those of the last successful build.
     pub stale: bool,
-    /// The reason why there are no changes to show, as a sentence. The error of the build itself is in
+    /// The reason why there are no changes to display, as a sentence. The error of the build itself is in
     /// [`TargetView::error`].
     pub error: Option<String>,
     /// The changed objects.
@@ -303,7 +303,7 @@ pub struct SearchView {
 pub struct FoundLine {
     /// The target.
     pub target: String,
-    /// The position of the resource.
+    /// The index of the resource.
     pub resource: usize,
     /// The resource, as [`ResourceView::id`].
     pub id: String,

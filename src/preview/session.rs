@@ -1,4 +1,4 @@
-//! Keeps the state of all targets, and builds those again that a change affects.
+//! Keeps the state of all targets, and rebuilds those that a change affects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,11 +21,11 @@ pub struct EvaluatedTarget {
     pub reads: ReadSet,
     /// The result of the build, with histories.
     pub built: Result<Built>,
-    /// The findings of `check`; if the build failed, its errors.
+    /// The findings of `check`, or the errors of the build if it failed.
     pub findings: Vec<Diagnostic>,
-    /// The comparison of two builds; none if targets are not compared with a build.
+    /// The comparison of two builds; `None` if targets are not compared with a build.
     pub review: Option<TargetReview>,
-    /// The changes that an apply would make in the cluster; none if targets are not compared with it.
+    /// The changes that an apply would make in the cluster; `None` if targets are not compared with a cluster.
     pub live: Option<Result<Vec<ChangedObject>>>,
 }
 
@@ -34,20 +34,20 @@ pub struct EvaluatedTarget {
 pub struct Evaluation {
     /// The targets, in the order of the request.
     pub targets: Vec<EvaluatedTarget>,
-    /// The inputs common to all of them, such as configurations.
+    /// The inputs that all of them have in common, such as configurations.
     pub common: ReadSet,
 }
 
 /// Builds targets for a session.
 pub trait Evaluator: Send + Sync {
-    /// Returns the name of what is previewed.
+    /// Returns the name of the previewed targets.
     fn title(&self) -> String;
 
-    /// Returns what the targets are compared with, such as `base`; none if they are not compared.
+    /// Returns the name of the comparison, such as `base`, or `None` if targets are not compared.
     fn comparison(&self) -> Option<String>;
 
-    /// Finds the targets, and returns what the search read. Targets that are only in the revision to compare with
-    /// are part of the result.
+    /// Finds the targets, and returns the reads of the search. Targets that are only in the revision to compare with
+    /// are included.
     ///
     /// # Errors
     /// The targets cannot be found.
@@ -56,7 +56,7 @@ pub trait Evaluator: Send + Sync {
     /// Builds, checks and compares targets. Adds all texts to `sources`.
     ///
     /// # Errors
-    /// Settings of all targets are invalid. The failure of a single target is part of the result.
+    /// Settings that all targets share are invalid. The failure of a single target is part of the result.
     fn evaluate(&self, targets: &[PathBuf], sources: &SourceMap) -> Result<Evaluation>;
 }
 
@@ -84,15 +84,15 @@ struct State {
     /// The files and directories that the search for targets read.
     search: ReadSet,
     common: ReadSet,
-    /// The targets that the last search found, and that are not built yet.
+    /// The targets that the last search found and that have not been built yet.
     new: Vec<PathBuf>,
-    /// True if the read sets changed since they were last taken.
+    /// True if the read sets have changed since `take_read_set` was last called.
     has_other_reads: bool,
 }
 
 /// A preview of targets. It can be shared between threads.
 ///
-/// The session does not watch files itself: pass changed paths to [`Session::refresh`].
+/// The session does not watch files. Pass the paths of changed files to [`Session::refresh`].
 pub struct Session {
     evaluator: Box<dyn Evaluator>,
     state: RwLock<State>,
@@ -102,7 +102,7 @@ impl Session {
     /// Finds and builds all targets. Adds all texts to `sources`.
     ///
     /// # Errors
-    /// The targets cannot be found, or their common settings are invalid.
+    /// The targets cannot be found, or the settings that all targets share are invalid.
     pub fn new(evaluator: Box<dyn Evaluator>, sources: &SourceMap) -> Result<Self> {
         let (targets, search) = evaluator.targets()?;
         let evaluation = evaluator.evaluate(&targets, sources)?;
@@ -129,7 +129,7 @@ impl Session {
         }
     }
 
-    /// Builds the targets again that changes of files affect. Returns `None` if they affect none.
+    /// Rebuilds the targets that changed files affect. Returns `None` if there are none.
     pub fn refresh(&self, changed: &BTreeSet<PathBuf>) -> Option<Event> {
         let started = Instant::now();
         let removed = self.search_again(changed);
@@ -152,7 +152,7 @@ impl Session {
         })
     }
 
-    /// Returns everything that the targets depend on, if it changed since the last call.
+    /// Returns all dependencies of the targets, if they have changed since the last call.
     pub fn take_read_set(&self) -> Option<ReadSet> {
         let mut state = self.write();
         if !std::mem::take(&mut state.has_other_reads) {
@@ -179,7 +179,7 @@ impl Session {
         state.targets.iter().filter_map(|(name, target)| Some((name.clone(), target.good.clone()?))).collect()
     }
 
-    /// Finds the targets again if the search depends on a change. Returns the names of those that are gone.
+    /// Searches the targets again if the search depends on a change. Returns the names of targets that no longer exist.
     fn search_again(&self, changed: &BTreeSet<PathBuf>) -> Vec<String> {
         if !changed.iter().any(|path| self.affects_search(path)) {
             return Vec::new();
@@ -187,7 +187,7 @@ impl Session {
         let (targets, search) = match self.evaluator.targets() {
             Ok(found) => found,
             Err(problem) if problem.code() == Code::NoMatch => (Vec::new(), self.read().search.clone()),
-            // A directory that cannot be searched now keeps its targets, whose builds report the problem.
+            // The targets of a directory that currently cannot be searched are kept. Their builds report the problem.
             Err(_) => return Vec::new(),
         };
         let mut state = self.write();
@@ -205,7 +205,8 @@ impl Session {
         removed
     }
 
-    /// Returns true if a change may add or remove a target. Changed content of a file that only builds read cannot.
+    /// Returns true if a change may add or remove a target. Changed content of a file that only builds read cannot do
+    /// this.
     fn affects_search(&self, path: &Path) -> bool {
         let state = self.read();
         let is_content = || {
@@ -236,7 +237,7 @@ impl Session {
 }
 
 impl State {
-    /// Returns the evaluation of targets that all fail for the same reason. The common inputs stay watched.
+    /// Returns the evaluation of targets that all fail for the same reason. The common inputs are still watched.
     fn failed(&self, targets: Vec<PathBuf>, problem: &Diagnostic) -> Evaluation {
         let is_reviewed = self.targets.values().any(|target| target.last.evaluated.review.is_some());
         let review = |target: &PathBuf| TargetReview {
@@ -261,7 +262,7 @@ impl State {
         self.generation += 1;
         self.new.clear();
         if targets.len() < self.targets.len() {
-            // The targets that are not built again still depend on the earlier common inputs.
+            // The targets that are not rebuilt still depend on the earlier common inputs.
             let before = self.common.clone();
             self.common.add(&common);
             self.has_other_reads |= self.common != before;
@@ -273,7 +274,7 @@ impl State {
             let name = name_of(&evaluated.target);
             let former = self.targets.remove(&name);
             if let (Err(_), Some(former)) = (&evaluated.built, &former) {
-                // A failed build may stop before it reads all files: the files of the last build are watched as well.
+                // A failed build may stop before it reads all files, so the files of the last build are also watched.
                 evaluated.reads.add(&former.last.evaluated.reads);
             }
             let same_reads = former.as_ref().is_some_and(|one| one.last.evaluated.reads == evaluated.reads);
@@ -298,7 +299,7 @@ fn summary(name: &str, last: &BuiltTarget, good: Option<&BuiltTarget>, generatio
         (Ok(_), 0, _) => TargetState::Warning,
         _ => TargetState::Error,
     };
-    // Views also show the output and the changes of the last successful build.
+    // Views also display the output and the changes of the last successful build.
     let shown = good.map_or(target, |good| &good.evaluated);
     let dangers = danger_severities(shown);
     TargetSummary {
@@ -316,7 +317,7 @@ fn summary(name: &str, last: &BuiltTarget, good: Option<&BuiltTarget>, generatio
     }
 }
 
-/// Returns the number of changed objects; none if the target was not compared.
+/// Returns the number of changed objects, or `None` if the target was not compared.
 fn change_count(target: &EvaluatedTarget) -> Option<usize> {
     let compared = target.review.as_ref().filter(|review| review.failure().is_none());
     let live = target.live.as_ref().and_then(|live| live.as_ref().ok());
@@ -348,7 +349,7 @@ pub(super) fn shown_paths<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> V
     paths.into_iter().map(|path| escaped_path(&relative_path(path, &here))).collect()
 }
 
-/// Returns a path as text. Bytes that are not UTF-8 are escaped, so that two paths have two names.
+/// Returns a path as text. Bytes that are not UTF-8 are escaped, so that different paths have different names.
 fn escaped_path(path: &Path) -> String {
     let mut name = String::new();
     for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {

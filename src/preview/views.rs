@@ -37,7 +37,7 @@ const CONTEXT: usize = 2;
 const HIDDEN: &str = "***";
 
 impl Session {
-    /// Returns the output of a target; none if there is no such target.
+    /// Returns the output of a target, or `None` if there is no such target.
     pub fn view(&self, name: &str) -> Option<TargetView> {
         let target = self.target(name)?;
         let shown = Shown::new(&target.last);
@@ -60,7 +60,7 @@ impl Session {
         })
     }
 
-    /// Returns where a value comes from. `resource` is the position in the output.
+    /// Returns the provenance of a value. `resource` is the index in the output.
     pub fn field(&self, name: &str, resource: usize, pointer: &str) -> Option<FieldView> {
         let good = self.target(name)?.good?;
         let built = good.evaluated.built.as_ref().ok()?;
@@ -75,14 +75,14 @@ impl Session {
         })
     }
 
-    /// Returns the text of a hidden value of a Secret; none for any other value.
+    /// Returns the text of a hidden value of a Secret, or `None` for any other value.
     pub fn reveal(&self, name: &str, resource: usize, pointer: &str) -> Option<String> {
         let good = self.target(name)?.good?;
         let resource = good.evaluated.built.as_ref().ok()?.resources.as_slice().get(resource)?;
         hidden_value(resource, pointer, &good.sources)
     }
 
-    /// Returns the changes of the last successful build of a target; none without such a target or without a
+    /// Returns the changes of the last successful build of a target, or `None` if there is no such target or no
     /// comparison.
     pub fn diff(&self, name: &str) -> Option<DiffView> {
         let target = self.target(name)?;
@@ -100,7 +100,7 @@ impl Session {
         Some(DiffView { comparison, stale, error, objects })
     }
 
-    /// Returns the review of a target as an HTML page; none as for [`Session::diff`].
+    /// Returns the review of a target as an HTML page, or `None` in the same cases as [`Session::diff`].
     pub fn export(&self, name: &str) -> Option<String> {
         let target = self.target(name)?;
         let (review, sources) = (target.last.evaluated.review.as_ref()?, &target.last.sources);
@@ -121,7 +121,7 @@ impl Session {
         })
     }
 
-    /// Finds lines that contain a text, and resources whose name contains it, in all targets. Case does not matter.
+    /// Finds lines that contain a text, and resources whose names contain it, in all targets. Case is ignored.
     pub fn search(&self, query: &str) -> SearchView {
         let query = query.to_lowercase();
         let found = self.good_builds();
@@ -156,7 +156,7 @@ fn resource_views(built: &Built, sources: &SourceMap) -> Vec<ResourceView> {
 }
 
 fn resource_view(resource: &Resource, sources: &SourceMap) -> ResourceView {
-    // Printing cannot fail: the build has already rejected resources that cannot be printed.
+    // Printing cannot fail, since the build has already rejected resources that cannot be printed.
     let lines = printed_lines(resource, sources).unwrap_or_default();
     let mut hash = Sha256::new();
     for line in &lines {
@@ -200,7 +200,7 @@ fn found_lines<'r>(
     found.map(line).collect::<Vec<_>>().into_iter()
 }
 
-/// Returns the tree of a target, in which the parts in local files also have an absolute `path`.
+/// Returns the tree of a target. Parts in local files also have an absolute `path`.
 fn layers(built: &Built, shown: &Shown<'_>) -> serde_json::Value {
     let text = tree_to_json(&build_tree(built, shown.sources, &shown.renderer)).unwrap_or_default();
     let text = shown.sources.json_without_hidden_values(&text);
@@ -216,7 +216,7 @@ fn layers(built: &Built, shown: &Shown<'_>) -> serde_json::Value {
     root
 }
 
-/// Returns the path of a field, in which list entries are numbered.
+/// Returns the path of a field. List entries are identified by their index.
 fn field_path(root: &Node, pointer: &str) -> String {
     let (mut path, mut at) = (FieldPath::default(), Some(root));
     for step in pointer_steps(pointer) {
@@ -256,7 +256,7 @@ fn hidden_line(line: &str) -> String {
     indent + HIDDEN
 }
 
-/// Shows parts of a build.
+/// Converts parts of a build to views.
 struct Shown<'b> {
     sources: &'b SourceMap,
     renderer: MessageRenderer<'b>,
@@ -279,7 +279,7 @@ impl<'b> Shown<'b> {
         path.map(|path| path.display().to_string())
     }
 
-    /// Returns the findings of a target, with the positions of their fields in the output.
+    /// Returns the findings of a target, with the pointers of their fields in the output.
     fn findings(&self, evaluated: &EvaluatedTarget) -> Vec<FindingView> {
         let Ok(built) = &evaluated.built else {
             return evaluated.findings.iter().map(|finding| self.finding(finding)).collect();
@@ -374,7 +374,7 @@ impl<'b> Shown<'b> {
     /// Returns the changes of a build.
     ///
     /// # Errors
-    /// It could not be compared.
+    /// The builds could not be compared.
     fn changes(&self, evaluated: &EvaluatedTarget) -> Result<Vec<ChangedObject>, String> {
         if let Some(live) = &evaluated.live {
             return live.clone().map_err(|problem| self.error(&problem).message);

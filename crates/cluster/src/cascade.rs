@@ -1,6 +1,6 @@
 //! Deletion propagation to dependent objects.
 
-/// Deletion propagation: what happens to the objects that a deleted object owns.
+/// Deletion propagation: the treatment of objects that a deleted object owns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Cascade {
@@ -14,7 +14,7 @@ pub enum Cascade {
 }
 
 impl Cascade {
-    /// The value of the API field `propagationPolicy`.
+    /// Returns the value of the API field `propagationPolicy`.
     pub(super) fn propagation_policy(self) -> &'static str {
         match self {
             Self::Background => "Background",

@@ -1,4 +1,4 @@
-//! The connection to a cluster: one client and one small runtime.
+//! The connection to a cluster: a client and a small runtime.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 /// use smp_overlay::resource::Resource;
 /// use smp_merge::schema::Schema;
 ///
-/// // Found as by kubectl: from `KUBECONFIG`, `~/.kube/config`, or the pod's service account.
+/// // The cluster is found as by kubectl: from `KUBECONFIG`, `~/.kube/config`, or the Pod's service account.
 /// let cluster = Cluster::connect(&ConnectOptions::default())?;
 /// let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {mode: prod}}".parse()?;
 /// let report = diff(&cluster, &[Resource::new(map, &Schema::embedded())?], &DiffOptions::default())?;
@@ -35,20 +35,20 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 /// Its methods block until the server responds. They may be called from any thread, including from within another
 /// asynchronous runtime. No request is sent before the first call.
 pub struct Cluster {
-    /// None only while the value is dropped.
+    /// `None` only while the value is dropped.
     runtime: Option<Runtime>,
     client: Mutex<AuthenticatedClient>,
     login: ClientConfig,
-    /// Held while credentials are refreshed, so that parallel requests refresh them once.
+    /// Locked while credentials are refreshed, so that parallel requests refresh them only once.
     logging_in: tokio::sync::Mutex<()>,
     pub(super) endpoint: Endpoint,
     id: ServerId,
     namespace: String,
-    /// True if the namespace was set explicitly, so that objects must not use another one.
+    /// True if the namespace was set explicitly. Objects must not have another one then.
     namespace_is_explicit: bool,
     pub(super) timeouts: RequestTimeout,
     stop: OnceLock<Arc<AtomicBool>>,
-    /// True once the server has responded. Requests to such a server are retried longer.
+    /// True after the first response of the server. After that, requests are retried for a longer time.
     pub(super) has_answered: AtomicBool,
     pub(super) discovery: DiscoveryCache,
 }
@@ -128,31 +128,31 @@ impl Cluster {
         self.stop.get().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
-    /// The URL of the API server.
+    /// Returns the URL of the API server.
     #[must_use]
     pub fn server(&self) -> &str {
         &self.endpoint.server
     }
 
-    /// The identity of the server in caches.
+    /// Returns the identity of the server in caches.
     #[must_use]
     pub fn id(&self) -> &ServerId {
         &self.id
     }
 
-    /// The name of the kubeconfig context, if one was used.
+    /// Returns the name of the kubeconfig context, if one was used.
     #[must_use]
     pub fn context(&self) -> Option<&str> {
         self.endpoint.context.as_deref()
     }
 
-    /// The default namespace of objects.
+    /// Returns the default namespace of objects.
     #[must_use]
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// Returns true if the namespace was set explicitly, so that objects must not use another one.
+    /// Returns true if the namespace was set explicitly. Objects must not have another one then.
     #[must_use]
     pub fn namespace_is_explicit(&self) -> bool {
         self.namespace_is_explicit
@@ -172,14 +172,14 @@ fn block_on<T: Send>(runtime: &Runtime, future: impl Future<Output = Result<T>> 
     if Handle::try_current().is_err() {
         return runtime.block_on(future);
     }
-    // tokio does not allow one runtime to block in a thread of another.
+    // tokio does not allow a runtime to block on a thread of another runtime.
     std::thread::scope(|scope| match scope.spawn(|| runtime.block_on(future)).join() {
         Ok(result) => result,
         Err(panic) => std::panic::resume_unwind(panic),
     })
 }
 
-/// A client and the number of times that credentials were obtained.
+/// A client, and the number of times that credentials were obtained.
 #[derive(Clone)]
 pub(super) struct AuthenticatedClient {
     pub(super) client: Client,
@@ -190,7 +190,7 @@ pub(super) struct AuthenticatedClient {
 struct ClientConfig {
     config: Config,
     endpoint: Endpoint,
-    /// Time limit of the credential plugin.
+    /// The time limit of the credential plugin.
     limit: Option<Duration>,
 }
 

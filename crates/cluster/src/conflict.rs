@@ -30,7 +30,7 @@ pub struct FieldConflict {
     pub path: String,
     /// The field manager that owns the field.
     pub manager: String,
-    /// API version, subresource and time of the manager's last write, such as `using apps/v1 at
+    /// The API version, subresource and time of the manager's last write, such as `using apps/v1 at
     /// 2026-01-02T03:04:05Z`. May be empty.
     pub detail: String,
     /// The time of the manager's last write, in RFC 3339, if the live object is known.
@@ -39,8 +39,8 @@ pub struct FieldConflict {
     pub value: Option<Node>,
 }
 
-/// Field managers of kubectl commands that do not apply server-side. They own fields of objects that were created
-/// or edited before server-side apply was used.
+/// Field managers of kubectl commands that do not apply server-side. They own fields of objects that were created or
+/// edited before server-side apply was used.
 const NON_APPLY_MANAGERS: [&str; 6] = [
     "before-first-apply",
     "kubectl-client-side-apply",
@@ -71,7 +71,7 @@ impl ApplyConflict {
         Self { object: object.clone(), fields: fields.collect() }
     }
 
-    /// Adds the live values that would be lost, and when they were written.
+    /// Adds the live values that would be lost, and the times at which they were written.
     pub(super) fn with_live(mut self, live: &Value) -> Self {
         let managed = ManagedFields::from_object(live).unwrap_or_default();
         for owner in managed.sorted() {
@@ -110,7 +110,7 @@ impl ApplyConflict {
         (!self.fields.is_empty()).then_some(self)
     }
 
-    /// Removes the last-applied annotation, whose value no one wants to keep. Returns `None` if no fields remain.
+    /// Removes the last-applied annotation, whose value need not be kept. Returns `None` if no fields remain.
     pub(super) fn without_last_applied(mut self) -> Option<Self> {
         let path = format!("metadata.annotations.{LAST_APPLIED}");
         self.fields.retain(|field| field.path != path);
@@ -163,7 +163,7 @@ impl FieldConflict {
     /// Parses `conflict with "manager" using apps/v1 at 2026-01-02T03:04:05Z`. The manager is quoted as in Go.
     fn read(cause: &ErrorCause) -> Self {
         let rest = cause.message.strip_prefix("conflict with ").unwrap_or(&cause.message);
-        // A JSON parser finds the end of the quoted text; Go escapes hardly more than JSON does.
+        // A JSON parser finds the end of the quoted text, since Go's escapes are nearly the same as those of JSON.
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
         let (manager, detail) = match values.next() {
             Some(Ok(manager)) => (manager, rest.get(values.byte_offset()..).unwrap_or_default()),

@@ -1,6 +1,7 @@
-//! Contents of namespaces and CRDs: the objects that are deleted with them.
+//! The contents of namespaces and CRDs, which are deleted with them.
 //!
-//! If a server does not list everything, the result is an error message: unknown contents must not count as empty.
+//! If a server does not list all objects, the result is an error message, because unknown contents must not be treated
+//! as empty.
 
 use std::time::Duration;
 
@@ -19,17 +20,17 @@ use super::request::{ApiRequest, unordered};
 use smp_merge::schema::Gvk;
 use smp_text::diagnostic::Result;
 
-/// Identity of an object by group, kind, namespace and name, regardless of the API version.
+/// The identity of an object, whatever its API version is: group, kind, namespace and name.
 pub(super) type ContentKey = (SmolStr, SmolStr, SmolStr, SmolStr);
 
 pub(super) fn content_key(gvk: &Gvk, namespace: &str, name: &str) -> ContentKey {
     (gvk.group.clone(), gvk.kind.clone(), namespace.into(), name.into())
 }
 
-/// Objects that this run deletes itself, including all dependents.
+/// The objects that this run deletes itself, with all their dependents.
 #[derive(Debug, Default)]
 pub(super) struct DeletedObjects {
-    /// UIDs.
+    /// The UIDs of the objects.
     pub(super) uids: FxHashSet<String>,
     pub(super) names: FxHashSet<ContentKey>,
 }
@@ -37,11 +38,11 @@ pub(super) struct DeletedObjects {
 /// The contents of a namespace or CRD, or the reason why they cannot be listed completely.
 pub(super) type ContentsResult = std::result::Result<Contents, String>;
 
-/// Contained objects, sorted by name.
+/// The contained objects, sorted by name.
 #[derive(Debug)]
 pub(super) struct Contents(Vec<ContainedObject>);
 
-/// Maximum number of objects that are named in a message.
+/// The maximum number of objects that a message lists.
 const MAX_NAMED: usize = 3;
 
 impl Contents {
@@ -53,7 +54,7 @@ impl Contents {
         self.0.is_empty()
     }
 
-    /// Names the first objects, such as `configmap/a, configmap/b, pod/c and 2 more`.
+    /// Returns the names of the first objects, such as `configmap/a, configmap/b, pod/c and 2 more`.
     pub(super) fn summary(&self) -> String {
         let named: Vec<_> = self.0.iter().take(MAX_NAMED).map(|content| content.name.as_str()).collect();
         let more = match self.0.len().saturating_sub(MAX_NAMED) {
@@ -103,9 +104,9 @@ pub(super) async fn namespace_contents(
                 contents
                     .extend(items.iter().filter_map(|item| ContainedObject::from_item(&mapping.gvk, item)));
             }
-            // Objects of resources without list requests are not stored.
+            // Objects of a resource that does not support list requests are not stored.
             Err(api_error) if api_error.http == 405 => {}
-            // The CRD was just deleted with its objects.
+            // The CRD was just deleted together with its objects.
             Err(api_error)
                 if api_error.http == 404 && wait_until_gone(cluster, &mapping, &api_error).await => {}
             Err(api_error) => return Ok(Err(cannot_list(&mapping.gvk, &api_error.message))),
@@ -114,11 +115,10 @@ pub(super) async fn namespace_contents(
     Ok(remaining(contents, deleted))
 }
 
-/// Returns true once the server no longer serves the kind, or its CRD is being deleted.
+/// Waits until the server no longer serves the kind. Returns true then, or if its CRD is being deleted.
 ///
-/// Discovery of a busy server lists a kind for seconds after its CRD is gone. During that time a list request
-/// fails with a 404 that is not a `Status`; a proxy could have sent it. In that case the CRD must be absent as
-/// well.
+/// Discovery of a busy server still lists a kind for seconds after its CRD is gone. During that time a list request
+/// fails with a 404 that is not a `Status`, which a proxy could also send. Therefore the CRD must be absent as well.
 async fn wait_until_gone(cluster: &Cluster, mapping: &ResourceMapping, api_error: &ApiError) -> bool {
     let definition = ApiRequest::object(mapping.crd_path());
     for _ in 0..GONE_ATTEMPTS {
@@ -153,15 +153,15 @@ pub(super) async fn definition_contents(
     Ok(listed_by(cluster, definition, "").await?.and_then(|contents| remaining(contents, deleted)))
 }
 
-/// Objects of a list, or the reason why they cannot be listed.
+/// The objects of a list, or the reason why they cannot be listed.
 type ListResult = std::result::Result<Vec<ContainedObject>, String>;
 
-/// Returns the objects in a namespace whose CRDs are missing from discovery, because they are not served
-/// (yet). Their objects are stored nevertheless and are deleted with the namespace.
+/// Returns the custom resources in a namespace whose CRDs discovery does not list, because they are not served (yet).
+/// The server still stores such objects, and deletes them with the namespace.
 async fn unserved(cluster: &Cluster, namespace: &str, deleted: &DeletedObjects) -> Result<ListResult> {
     let definitions = match list_metadata(cluster, CRDS, "").await? {
         Ok(definitions) => definitions,
-        // A server without CRD support has none.
+        // A server without CRD support has no custom resources.
         Err(api_error) if api_error.is_not_found() => return Ok(Ok(Vec::new())),
         Err(api_error) => return Ok(Err(cannot_list_of("CRDs that are not served", &api_error.message))),
     };
@@ -183,13 +183,13 @@ async fn unserved(cluster: &Cluster, namespace: &str, deleted: &DeletedObjects) 
     Ok(Ok(contents))
 }
 
-/// Number of attempts to list a kind whose CRD is served, since discovery lags behind.
+/// The number of attempts to list a kind whose CRD is served. Discovery may list it later.
 const ATTEMPTS: usize = 10;
-/// Number of times that discovery is read again after a list request of a known kind was not found.
+/// The number of times that discovery is read again after a list request of a known kind was not found.
 const GONE_ATTEMPTS: usize = 75;
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Returns the objects in a namespace of a CRD that is missing from discovery.
+/// Returns the objects in a namespace of a CRD whose kind discovery does not list.
 async fn unserved_by(cluster: &Cluster, name: &str, namespace: &str) -> Result<ListResult> {
     let request = ApiRequest::object(crd_path(name));
     let mut listing = Ok(Vec::new());
@@ -200,7 +200,7 @@ async fn unserved_by(cluster: &Cluster, name: &str, namespace: &str) -> Result<L
             Err(api_error) => return Ok(Err(cannot_list_of(name, &api_error.message))),
         };
         let definition: Value = cluster.parse_response(json::decode, &response)?;
-        // The objects of a CRD that is being deleted are deleted with it.
+        // The objects of a CRD that is being deleted are deleted with the CRD.
         if has_deletion_time(&definition)
             || definition["spec"]["scope"] != "Namespaced"
             || !was_established(&definition)
@@ -216,13 +216,13 @@ async fn unserved_by(cluster: &Cluster, name: &str, namespace: &str) -> Result<L
     Ok(listing)
 }
 
-/// Returns true if objects of a CRD may exist. The condition stays true once set.
+/// Returns true if objects of a CRD may exist. Once the condition is set, it stays true.
 fn was_established(definition: &Value) -> bool {
     let conditions = definition.pointer("/status/conditions").and_then(Value::as_array);
     conditions.into_iter().flatten().any(|one| one["type"] == "Established" && one["status"] == "True")
 }
 
-/// Returns the objects of a CRD in one namespace, or in all if it is empty.
+/// Returns the objects of a CRD in a namespace, or in all namespaces if it is empty.
 async fn listed_by(cluster: &Cluster, definition: &Value, namespace: &str) -> Result<ListResult> {
     let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let (group, kind, plural) = (text("/spec/group"), text("/spec/names/kind"), text("/spec/names/plural"));
@@ -258,7 +258,7 @@ fn cannot_list(gvk: &Gvk, why: &str) -> String {
 /// A contained object.
 #[derive(Debug, Clone)]
 pub(super) struct ContainedObject {
-    /// `configmap/a`
+    /// The name, such as `configmap/a`.
     name: String,
     key: ContentKey,
     uid: String,
@@ -271,7 +271,7 @@ impl ContainedObject {
     fn from_item(gvk: &Gvk, item: &Value) -> Option<Self> {
         let metadata = item.get("metadata")?;
         let text = |field: &str| metadata.get(field).and_then(Value::as_str);
-        // Objects without UID, such as metrics, are not stored.
+        // Objects without a UID, such as metrics, are not stored.
         let (name, uid) = (text("name")?, text("uid")?);
         let owners = metadata.get("ownerReferences").and_then(Value::as_array).into_iter().flatten();
         Some(Self {
@@ -284,15 +284,15 @@ impl ContainedObject {
     }
 }
 
-/// Returns true if the object is terminating without finalizers. With finalizers it may stay forever, and its
-/// namespace with it.
+/// Returns true if the object is terminating without finalizers. An object with finalizers may keep its namespace from
+/// being deleted.
 fn is_terminating(metadata: &Value) -> bool {
     let finalizers = metadata.get("finalizers").and_then(Value::as_array);
     let is_deleted = metadata.get("deletionTimestamp").is_some_and(|time| !time.is_null());
     is_deleted && finalizers.is_none_or(Vec::is_empty)
 }
 
-/// Returns true if controllers create the object in every namespace, or along with other objects.
+/// Returns true if controllers create the object in every namespace, or together with other objects.
 fn is_in_every_namespace(gvk: &Gvk, name: &str, metadata: &Value) -> bool {
     let has = |field: &str, key: &str| metadata.get(field).and_then(|map| map.get(key));
     match (gvk.group.as_str(), gvk.kind.as_str()) {
@@ -306,10 +306,10 @@ fn is_in_every_namespace(gvk: &Gvk, name: &str, metadata: &Value) -> bool {
     }
 }
 
-/// Returns the objects that remain after `deleted` objects and all their dependents are gone.
+/// Returns the objects that remain after the `deleted` objects and all their dependents are gone.
 fn remaining(mut contents: Vec<ContainedObject>, deleted: &DeletedObjects) -> ContentsResult {
     let mut gone = deleted.uids.clone();
-    // An object may be served by several API groups, and be in `deleted` under one of them.
+    // An object may be served by several API groups, and be in `deleted` with only one of them.
     let named = contents.iter().filter(|content| deleted.names.contains(&content.key));
     gone.extend(named.map(|content| content.uid.clone()));
     contents.sort_by(|a, b| a.name.cmp(&b.name));

@@ -1,5 +1,5 @@
 //! The schema of a custom resource from its CustomResourceDefinition. OpenAPI documents are updated about a second
-//! later than the CRD, and merging a list by an outdated schema loses entries.
+//! after the CRD, and merging a list by an outdated schema loses entries.
 
 use std::sync::Arc;
 
@@ -22,12 +22,12 @@ pub(super) enum CrdSchema {
     Unknown,
 }
 
-/// Returns the schema of a kind from its CRD.
+/// Looks up the schema of a kind in its CRD.
 pub(super) fn crd_schema(cluster: &Cluster, gvk: &Gvk, plural: Option<&str>) -> Result<CrdSchema> {
     let plural = if let Some(plural) = plural {
         plural.to_string()
     } else {
-        // If discovery fails, the OpenAPI documents decide.
+        // If discovery fails, the OpenAPI documents are used.
         let _ignored = cluster.block_on(cluster.discover(std::slice::from_ref(gvk)));
         let Some(mapping) = cluster.mapping(gvk) else { return Ok(CrdSchema::Unknown) };
         mapping.plural.to_string()

@@ -1,4 +1,4 @@
-//! Waiting until CRDs are established.
+//! Waits until CRDs are established.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ fn crd_state(definition: &Node) -> std::result::Result<CrdState, String> {
     Ok(rejected.map_or(CrdState::Waiting, |one| CrdState::NamesRejected(one.message.into())))
 }
 
-/// Returns true if the conditions of a CRD say that its custom resources are served.
+/// Returns true if the conditions of a CRD show that its custom resources are served.
 pub(super) fn is_established(definition: &Node) -> bool {
     crd_state(definition) == Ok(CrdState::Established)
 }
@@ -48,18 +48,18 @@ pub(super) fn is_established(definition: &Node) -> bool {
 /// The first and the longest pause between requests.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
-/// Time after which the conditions of a CRD are first read whose kind is not served yet. Each later interval is four
-/// times as long: a server that is slow to serve kinds is also slow to send large CRDs.
+/// The time after which the conditions of a CRD are first read if its kind is not served yet. Each following interval
+/// is four times as long, since a server that is slow to serve kinds is also slow to send large CRDs.
 const CONDITIONS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The CRDs to wait for by name, with the versions of their kinds.
 pub(super) type AwaitedCrds = FxHashMap<SmolStr, Vec<ResourceMapping>>;
 
 impl Cluster {
-    /// Waits until CRDs are established. Returns those that are not, with the reason.
+    /// Waits until CRDs are established. Returns the CRDs that are not, with the reasons.
     ///
-    /// Reads the discovery document of each group version, which is small and covers many CRDs. The CRDs themselves may
-    /// be large, and are only read if that takes long.
+    /// Reads the discovery document of each group version, which is small and includes many CRDs. The CRDs themselves
+    /// may be large. They are only read if the wait takes long.
     pub(super) async fn wait_until_established(
         &self,
         mut awaited: AwaitedCrds,
@@ -83,8 +83,8 @@ impl Cluster {
         }
     }
 
-    /// Reads the conditions of CRDs. Removes those that are established or have failed, and returns the latter. `late`
-    /// is the time limit if it has passed.
+    /// Reads the conditions of CRDs. Removes the CRDs that are established or have failed, and returns the failed ones.
+    /// `late` is the time limit if it has been exceeded.
     async fn failed_crds(
         &self,
         awaited: &mut AwaitedCrds,
@@ -114,7 +114,7 @@ impl Cluster {
         failed
     }
 
-    /// Removes the CRDs of which any version is served: they are established.
+    /// Removes the CRDs of which any version is served, since they are established.
     async fn remove_served(&self, awaited: &mut AwaitedCrds) {
         let paths: FxHashSet<String> = awaited.values().flatten().map(discovery_path).collect();
         let documents = paths.into_iter().map(|path| async move {

@@ -13,8 +13,8 @@ use super::plan::Object;
 use smp_merge::schema::Gvk;
 use smp_text::diagnostic::Result;
 
-/// Kinds whose Pods run without interruption if the object is replaced with `--cascade=orphan`: the new object adopts
-/// them by its selector.
+/// Kinds whose Pods keep running if the object is replaced with `--cascade=orphan`, since the new object adopts them by
+/// its selector.
 const ADOPTING_KINDS: [&str; 4] = ["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"];
 
 /// Returns true if a new object of the kind adopts the Pods of a deleted one.
@@ -27,10 +27,10 @@ pub(crate) fn has_pods(gvk: &Gvk) -> bool {
     adopts_pods(gvk) || (gvk.group == "batch" && ["Job", "CronJob"].contains(&gvk.kind.as_str()))
 }
 
-/// The UIDs of the objects of a kind in a namespace, by the UID of their owner; or the reason why they are unknown.
+/// The UIDs of the objects of a kind in a namespace, by the UID of their owner, or the reason why they are unknown.
 type Owned = std::result::Result<FxHashMap<String, Vec<String>>, String>;
 
-/// Lists of a kind in a namespace, each requested once.
+/// Lists of a kind in a namespace. Each of them is requested once.
 type OwnedLists = FxHashMap<(&'static str, SmolStr), Arc<OnceCell<Owned>>>;
 
 /// Counts the Pods that are deleted with a workload. Each list is requested once.
@@ -48,7 +48,7 @@ impl<'c> Dependents<'c> {
     /// Counts the Pods that an object with a UID owns, directly or through ReplicaSets and Jobs.
     ///
     /// # Errors
-    /// The reason why they are unknown.
+    /// The reason why the number is unknown.
     pub(crate) async fn count_pods(&self, object: &Object, uid: &str) -> std::result::Result<usize, String> {
         let mut owners = FxHashSet::from_iter([uid.to_string()]);
         for (group, kind) in [("apps", "ReplicaSet"), ("batch", "Job")] {

@@ -1,7 +1,7 @@
 //! Applies objects, waits until they are ready, and prunes objects that left their ApplySet, in one call.
 //!
-//! Defines the order of the steps and the results that each passes to the next; the steps themselves are in
-//! `apply`, `ready` and `applyset`.
+//! Defines the order of the steps, and the results that one step passes to the next. `apply`, `ready` and `applyset`
+//! contain the steps themselves.
 
 use super::apply::{ApplySummary, Event, ServerSideApplyOptions, apply_members};
 use super::applyset::{ApplySetEvent, ApplySetOptions, ApplySetRun, PruneSummary, find_parent_by_id};
@@ -18,17 +18,18 @@ use smp_text::diagnostic::Result;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct DeployOptions {
-    /// Options of the apply. Its `stop` interrupts the other steps as well, and its `last_applied` is replaced by
-    /// that of the ApplySet's tooling.
+    /// Options of the apply. Its `stop` also interrupts the other steps. Its `last_applied` is replaced by that of the
+    /// ApplySet's tooling.
     pub apply: ServerSideApplyOptions,
-    /// Wait for readiness after the apply. Pruned objects are then waited for until they are gone.
+    /// Options of the wait for readiness after the apply; `None` to not wait. With a wait, the run also waits until
+    /// pruned objects are gone.
     pub wait: Option<WaitOptions>,
     /// The ApplySet of the objects. Its other members are pruned.
     pub set: Option<ApplySetOptions>,
 }
 
 impl DeployOptions {
-    /// Returns the options of each step, including those that one step takes from another.
+    /// Returns the options of each step, including those that it gets from another step.
     fn resolved(&self) -> Self {
         let mut options = self.clone();
         let stop = &options.apply.stop;
@@ -64,7 +65,7 @@ pub enum DeployEvent<'e> {
     Set(ApplySetEvent<'e>),
 }
 
-/// Objects that were applied without the ApplySet that they were members of.
+/// Objects that were applied without the ApplySet to which they belonged.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LeftSet {
@@ -82,9 +83,9 @@ pub struct LeftSet {
 pub struct DeploySummary {
     /// Result of the apply.
     pub applied: ApplySummary,
-    /// Result of the wait; none if it was not requested or not all objects were applied.
+    /// Result of the wait; `None` if it was not requested or not all objects were applied.
     pub waited: Option<Result<WaitResult>>,
-    /// Result of the prune; none without an ApplySet, and if not all objects were applied and ready.
+    /// Result of the prune; `None` if there is no ApplySet, or not all objects were applied and are ready.
     pub pruned: Option<Result<PruneSummary>>,
 }
 
@@ -96,7 +97,7 @@ impl DeploySummary {
             && self.pruned.as_ref().is_none_or(|end| end.as_ref().is_ok_and(PruneSummary::is_success))
     }
 
-    /// Returns true if all objects were applied and, if waited for, are ready.
+    /// Returns true if all objects were applied and, if the run waited, are ready.
     fn is_ready(&self) -> bool {
         self.applied.is_success()
             && self.waited.as_ref().is_none_or(|end| end.as_ref().is_ok_and(WaitResult::is_ready))
@@ -105,9 +106,9 @@ impl DeploySummary {
 
 /// Applies objects, waits until they are ready, and prunes objects that left their ApplySet.
 ///
-/// Nothing is pruned unless all objects were applied and became ready. Objects that failed must not count as removed
-/// from the set, and objects that are not ready may still need objects that would be pruned. The resources get the
-/// label of the ApplySet.
+/// Nothing is pruned unless all objects were applied and became ready. Objects that failed must not be treated as
+/// removed from the set, and objects that are not ready may still need objects that would be pruned. The resources get
+/// the label of the ApplySet.
 ///
 /// ```no_run
 /// use smp_cluster::{

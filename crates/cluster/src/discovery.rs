@@ -1,8 +1,8 @@
 //! API discovery: the resource name and scope of each kind.
 //!
-//! With aggregated discovery (Kubernetes 1.26 and later), one request returns all groups and another the core
-//! group. Each is sent only when one of its kinds is needed. Older servers, and groups that the summary does not
-//! contain yet, are queried one version at a time.
+//! With aggregated discovery (Kubernetes 1.26 and later), one request returns the core group and another one all other
+//! groups. Each request is sent only when one of its kinds is needed. Older servers, and groups that the summary does
+//! not contain yet, are queried one version at a time.
 
 use futures::future::try_join_all;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIGroup, APIResourceList};
@@ -17,12 +17,12 @@ use super::request::ApiRequest;
 use smp_merge::schema::{Gvk, version_priority};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// Requests aggregated discovery; older servers fall back to a list of groups.
+/// Requests aggregated discovery. Older servers return a list of groups.
 const SUMMARY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
     application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 
 impl Cluster {
-    /// Discovers the resources of these kinds. Kinds that are not served, or that the server does not list, stay
+    /// Discovers the resources of these kinds. Kinds that are not served, or that the server does not list, remain
     /// unknown.
     pub(super) async fn discover(&self, kinds: &[Gvk]) -> Result<()> {
         let roots = kinds.iter().map(|gvk| if gvk.group.is_empty() { "/api" } else { "/apis" });
@@ -46,7 +46,7 @@ impl Cluster {
     }
 
     /// Discovers all resources that the server serves. Versions whose aggregated API server is down are queried only
-    /// once: most runs do not need them.
+    /// once, since most runs do not need them.
     pub(super) async fn discover_all(&self) -> Result<()> {
         let summaries = ["/api", "/apis"].map(|path| self.summary(path.into()));
         let (unlisted, stale): (Vec<_>, Vec<_>) = try_join_all(summaries).await?.into_iter().unzip();
@@ -63,7 +63,7 @@ impl Cluster {
         self.discovery.lock().mappings.values().cloned().collect()
     }
 
-    /// Returns a path whose discovery failed, with the error; none if discovery is complete.
+    /// Returns a path whose discovery failed, with the error, or `None` if discovery is complete.
     pub(super) fn discovery_failure(&self) -> Option<String> {
         let known = self.discovery.lock();
         known
@@ -141,7 +141,7 @@ impl Cluster {
         error.help(format!("the server has {} in {}", gvk.kind, others.join(", ")))
     }
 
-    /// Returns the paths that were not queried yet, without duplicates.
+    /// Returns the paths that have not been queried yet, without duplicates.
     fn not_queried(&self, mut paths: Vec<String>) -> Vec<String> {
         paths.sort_unstable();
         paths.dedup();
@@ -149,8 +149,8 @@ impl Cluster {
         paths.into_iter().filter(|path| !known.queried.contains(path)).collect()
     }
 
-    /// Queries a summary. Returns the paths of versions whose resources it does not contain: those that it never
-    /// contains, and those whose aggregated API server is down.
+    /// Queries a summary. Returns the paths of versions whose resources are not in the summary: first those that a
+    /// summary never contains, then those whose aggregated API server is down.
     async fn summary(&self, path: String) -> Result<(Vec<String>, Vec<String>)> {
         let request = ApiRequest { accept: SUMMARY, ..ApiRequest::get(path.as_str()) };
         let summary: GroupDiscoveryList = self.get_json(&request).await?;
@@ -193,7 +193,7 @@ impl Cluster {
     }
 }
 
-/// The discovery path of a kind's version.
+/// Returns the discovery path of a kind's version.
 fn path_of_version(gvk: &Gvk) -> String {
     match gvk.group.as_str() {
         "" => format!("/api/{}", encode_segment(&gvk.version)),

@@ -1,8 +1,9 @@
-//! Drift: what others changed in live objects since their manifests were applied.
+//! Drift: changes that others made to live objects since their manifests were applied.
 //!
-//! Managed fields name the owner of each field and the time of the owner's last write, but neither former values nor
-//! the time of each field. So the manifest gives the former value. A field of the manifest that the field manager no
-//! longer owns was changed or removed by somebody else; other fields count if their owner has written since.
+//! Managed fields contain the owner of each field and the time of the owner's last write, but neither former values nor
+//! the time of each field. Therefore the manifest determines the former value. A field of the manifest that the field
+//! manager no longer owns was changed or removed by another client. Other fields have drifted if their owner has
+//! written since the apply.
 
 use std::sync::LazyLock;
 
@@ -40,22 +41,22 @@ pub enum DriftState {
     Missing,
     /// The object exists, and the field manager owns none of its fields.
     NotApplied,
-    /// The field manager applied the object last at this time, in RFC 3339.
+    /// The field manager last applied the object at this time, in RFC 3339.
     Applied(String),
 }
 
-/// A field that somebody else changed.
+/// A field that another client changed.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct FieldDrift {
     /// The path of the field.
     pub path: FieldPath,
-    /// The value in the manifest; none if it does not have the field.
+    /// The value in the manifest; `None` if the manifest does not have the field.
     pub manifest: Option<Node>,
-    /// The live value; none if the field was removed, or is new in the manifest.
+    /// The live value; `None` if the field was removed, or is new in the manifest.
     pub live: Option<Node>,
-    /// The field manager that changed the field. For a removed field: the last other manager that wrote since the apply, if
-    /// any.
+    /// The field manager that changed the field. For a removed field, this is the last other manager that wrote since
+    /// the apply, if any.
     pub writer: Option<FieldWriter>,
 }
 
@@ -157,7 +158,7 @@ impl FieldWriter {
     }
 }
 
-/// A traversal of the fields that another manager owns.
+/// Traverses the fields that another manager owns.
 struct DriftWalk<'w> {
     writer: &'w FieldWriter,
     /// True if the manager has written after the manifest was applied.
@@ -197,9 +198,9 @@ impl DriftWalk<'_> {
     }
 }
 
-/// Finds the fields of the manifest that the live object lacks, and that the manager does not own: a server may omit
-/// empty values of those that it owns. They were removed by others, who need not own a field for that, or are new in
-/// the manifest.
+/// Finds the fields of the manifest that the live object lacks and the manager does not own. (A server may omit empty
+/// values of fields that the manager owns.) They were removed by other clients, which need not own a field to remove
+/// it, or they are new in the manifest.
 fn removed_fields(
     own: &FieldSet,
     manifest: &Node,
@@ -212,7 +213,7 @@ fn removed_fields(
         change.new.is_none()
             && change.old.is_some_and(|old| !old.is_null())
             && !is_owned(own, change.path.elements())
-            // Servers never return it.
+            // Servers never return this field.
             && change.path.elements().first() != Some(&PathElement::Field("stringData".into()))
     });
     let drift = |change: &Change<'_>| FieldDrift {
@@ -224,7 +225,7 @@ fn removed_fields(
     removed.map(drift).collect()
 }
 
-/// Returns true if a field set contains a path, or a field that contains it.
+/// Returns true if a field set contains a path or one of its parents.
 fn is_owned(fields: &FieldSet, path: &[PathElement]) -> bool {
     let Some((first, rest)) = path.split_first() else { return true };
     if fields.is_empty() {
@@ -236,7 +237,7 @@ fn is_owned(fields: &FieldSet, path: &[PathElement]) -> bool {
     fields.iter().find(|(element, ..)| is_first(element)).is_some_and(|(_, _, below)| is_owned(below, rest))
 }
 
-/// Compares elements regardless of the order of their keys.
+/// Compares elements, whatever the order of their keys is.
 fn is_same(a: &PathElement, b: &PathElement) -> bool {
     match (a, b) {
         (PathElement::Key(a), PathElement::Key(b)) => {

@@ -1,4 +1,4 @@
-//! Errors of the API server and of the connection to it, as diagnostics.
+//! The errors of the API server and of the connection, as diagnostics.
 
 use std::error::Error;
 use std::fmt;
@@ -15,14 +15,14 @@ use smp_text::diagnostic::{Code, Diagnostic, mask_quoted};
 pub(super) struct Endpoint {
     /// The URL.
     pub(super) server: String,
-    /// The context that selected it, if any.
+    /// The context that selected the server, if any.
     pub(super) context: Option<String>,
-    /// Host and port of the proxy, if any.
+    /// The host and port of the proxy, if any.
     pub(super) proxy: Option<String>,
 }
 
 impl fmt::Display for Endpoint {
-    /// `https://10.0.0.1:6443 (context prod)`
+    /// Formats the server as `https://10.0.0.1:6443 (context prod)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.server)?;
         match &self.context {
@@ -39,7 +39,7 @@ fn sources<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dy
     std::iter::successors(Some(error), |&error| error.source()).take(MAX_CHAIN)
 }
 
-/// Formats an error and its causes in one line, without causes that the error's own text contains.
+/// Formats an error and its causes on one line, without causes that the error's own text contains.
 pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     sources(error).fold(String::new(), |text, error| {
         let next = error.to_string();
@@ -51,13 +51,13 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     })
 }
 
-/// Returns the error for a request without response: the server is down, the address is wrong, or there are no
+/// Returns the error for a request without a response: the server is down, the address is wrong, or there are no
 /// credentials.
 pub(super) fn connection_error(endpoint: &Endpoint, error: &kube::Error) -> Diagnostic {
     if let Some(error) = sources(error).find_map(|e| e.downcast_ref::<AuthError>()) {
         return no_credentials(endpoint, error);
     }
-    // The outer errors only say that the client failed.
+    // The outer errors only report that the client failed.
     let cause = sources(error).last().map_or_else(String::new, ToString::to_string);
     let help = if cause.contains("certificate") {
         "check the certificate authority in the kubeconfig, --certificate-authority and --tls-server-name"
@@ -72,8 +72,8 @@ pub(super) fn connection_error(endpoint: &Endpoint, error: &kube::Error) -> Diag
     }
 }
 
-/// Returns true if an established connection was closed before the response, as servers and load balancers do when
-/// they shut down.
+/// Returns true if an established connection was closed before the response, as when a server or load balancer shuts
+/// down.
 pub(super) fn is_closed_connection(error: &kube::Error) -> bool {
     use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
 
@@ -87,7 +87,7 @@ pub(super) fn is_closed_connection(error: &kube::Error) -> bool {
 
 fn no_credentials(endpoint: &Endpoint, error: &AuthError) -> Diagnostic {
     let cause = match error {
-        // The standard output may contain a token, the environment long certificates.
+        // The standard output may contain a token, and the environment may contain long certificates.
         AuthError::AuthExecRun { out, .. } => {
             let stderr = String::from_utf8_lossy(&out.stderr);
             let separator = if stderr.trim().is_empty() { "" } else { ": " };
@@ -107,7 +107,7 @@ pub(super) fn timeout_error(endpoint: &Endpoint, limit: Duration) -> Diagnostic 
     Diagnostic::error(Code::Remote, message).help("check the network, or increase --request-timeout")
 }
 
-/// Returns the error for a response that is larger than any real one.
+/// Returns the error for a response that is larger than the limit.
 pub(super) fn response_too_large(endpoint: &Endpoint, what: &str, limit: usize) -> Diagnostic {
     let message = format!("the response of {endpoint} to {what} exceeds the limit of {limit} bytes");
     Diagnostic::error(Code::LimitExceeded, message)
@@ -140,7 +140,7 @@ pub(super) struct ApiError {
 #[serde(default)]
 pub(super) struct ErrorDetails {
     pub(super) name: String,
-    /// In most responses the resource, such as `namespaces`.
+    /// The resource, such as `namespaces`, in most responses.
     pub(super) kind: String,
     #[serde(deserialize_with = "or_default")]
     pub(super) causes: Vec<ErrorCause>,
@@ -156,8 +156,8 @@ pub(super) struct ErrorCause {
 }
 
 impl ErrorCause {
-    /// Returns true if the cause is a change of an immutable field. Servers have no reason code for that; these
-    /// are the phrases of their validations, including CRD validation rules.
+    /// Returns true if the cause is a change of an immutable field. Servers have no reason code for that, so this
+    /// function compares the phrases of their validations and of CRD validation rules.
     fn is_immutable(&self) -> bool {
         const WORDS: [&str; 6] = [
             "immutable",
@@ -167,8 +167,8 @@ impl ErrorCause {
             "cannot be changed",
             "are forbidden",
         ];
-        // The text before the last colon may contain the value, so it is skipped. "Forbidden" messages have no
-        // value, but may end with a diff on further lines.
+        // The text before the last colon may contain the value, so it is skipped. "Forbidden" messages contain no
+        // value, but may end with a diff on additional lines.
         let message = match self.message.strip_prefix("Forbidden: ") {
             Some(words) => words.lines().next(),
             None => self.message.rsplit(": ").next(),
@@ -179,7 +179,7 @@ impl ErrorCause {
     }
 }
 
-/// Maximum number of characters shown of a response that is not a `Status`.
+/// The maximum number of characters that are shown of a response that is not a `Status`.
 const MAX_EXCERPT: usize = 200;
 
 impl ApiError {
@@ -191,14 +191,14 @@ impl ApiError {
     }
 
     /// Returns true if the server may have rejected an object because its schema of the kind is outdated. Servers
-    /// answer 500 for a field that is not in their schema.
+    /// return status 500 for a field that is not in their schema.
     pub(super) fn may_lack_schema(&self) -> bool {
         matches!(self.http, 400 | 422 | 500)
     }
 
     /// Returns true if the server does not have the object, its namespace, or its kind.
     ///
-    /// A 404 without the reason `NotFound` may come from a proxy, so it says nothing about the server's objects.
+    /// A 404 without the reason `NotFound` may come from a proxy, so the object may exist nevertheless.
     pub(super) fn is_not_found(&self) -> bool {
         self.http == 404 && self.reason == "NotFound"
     }
@@ -209,7 +209,7 @@ impl ApiError {
         self.is_not_found() && self.details.as_deref().is_some_and(about)
     }
 
-    /// Returns true if the server has no such resource, in which case the response names no object.
+    /// Returns true if the server has no such resource. In this case the response contains no object name.
     pub(super) fn lacks_kind(&self) -> bool {
         self.http == 404 && self.details.as_ref().is_none_or(|details| details.name.is_empty())
     }
@@ -239,7 +239,7 @@ impl ApiError {
             ("", http) => format!("HTTP {http}"),
             (reason, _) => reason.to_string(),
         };
-        // After the first line, some validations show a diff in Go syntax.
+        // After the first line, some validations print a diff in Go syntax.
         let message = match self.message.lines().next() {
             None => format!("the server rejected the request without a message ({reason})"),
             Some(message) => format!("{message} ({reason})"),
@@ -257,8 +257,8 @@ impl ApiError {
     }
 }
 
-/// The remedies for a request that a server or its admission forbids, by the phrases of Kubernetes 1.36. Most are not
-/// about permissions.
+/// The help for a request that a server or its admission forbids, by the phrases of Kubernetes 1.36. Most of these
+/// phrases are not about permissions.
 const FORBIDDEN: [(&str, &str); 7] = [
     ("exceeded quota:", "request less, delete objects that are not needed, or raise the ResourceQuota"),
     ("failed quota:", "set the requests and limits that the ResourceQuota requires"),

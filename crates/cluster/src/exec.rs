@@ -21,7 +21,7 @@ use tokio::process::Command;
 use super::errors::Endpoint;
 use smp_text::diagnostic::{Code, Diagnostic, Result, mask_quoted};
 
-/// Credentials of plugins that were run, by command and environment.
+/// The credentials of plugins that were run, by command and environment.
 static CACHE: Mutex<BTreeMap<String, Credentials>> = Mutex::new(BTreeMap::new());
 
 /// The output of a plugin.
@@ -74,7 +74,7 @@ pub(super) enum CredentialCache {
 /// Returns the user with the credentials of its plugin. Users without a plugin are returned unchanged.
 ///
 /// # Errors
-/// The plugin cannot be run, fails, takes longer than `limit`, or prints something else.
+/// The plugin cannot be run, fails, takes longer than `limit`, or does not print credentials.
 pub(super) async fn user_with_credentials(
     user: AuthInfo,
     cache: CredentialCache,
@@ -112,7 +112,7 @@ pub(super) async fn user_with_credentials(
     Ok(credentials.apply_to(user))
 }
 
-/// Returns true if the plugin may prompt the user: it supports that, and standard input is a terminal.
+/// Returns true if the plugin may prompt the user: the plugin supports it, and standard input is a terminal.
 fn is_interactive(exec: &ExecConfig) -> bool {
     exec.interactive_mode != Some(ExecInteractiveMode::Never) && std::io::stdin().is_terminal()
 }
@@ -163,7 +163,7 @@ async fn run(exec: &ExecConfig, info: &str) -> std::result::Result<Credentials, 
     credential.status.filter(is_some).ok_or_else(|| "the credential plugin returned no credentials".into())
 }
 
-/// Suffixes of flags and variables whose values are names rather than secrets.
+/// Suffixes of flags and variables whose values are names and not secrets.
 const PUBLIC_SUFFIXES: [&str; 12] = [
     "region",
     "cluster",
@@ -186,8 +186,8 @@ fn has_public_value(name: &str) -> bool {
         .any(|known| name == *known || name.strip_suffix(known).is_some_and(|rest| rest.ends_with('-')))
 }
 
-/// Returns the arguments of a command that may be secret: values of flags that are not in `PUBLIC_SUFFIXES`, and
-/// positional arguments that are not a subcommand such as `get-token`.
+/// Returns the arguments of a command that may be secret: values of flags that do not end with a `PUBLIC_SUFFIXES`
+/// entry, and positional arguments that are not a subcommand such as `get-token`.
 fn secret_arguments(args: &[String]) -> Vec<String> {
     let is_word = |arg: &str| arg.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
     let (mut secret, mut flag): (Vec<String>, Option<&str>) = (Vec::new(), None);
@@ -219,12 +219,12 @@ fn without_values(exec: &ExecConfig, output: &str) -> String {
         .filter_map(|variable| variable.get("value").cloned());
     let mut values: Vec<String> =
         args.into_iter().chain(env).filter(|value| value.len() > SHORTEST_SECRET).collect();
-    // A value may be part of another one.
+    // A value may be part of another one, so longer values are masked first.
     values.sort_by_key(|value| std::cmp::Reverse(value.len()));
     values.iter().fold(output.to_string(), |output, value| output.replace(value.as_str(), "***"))
 }
 
-/// Values up to this length are words such as `get`.
+/// Values up to this length are words such as `get`, which are not masked.
 const SHORTEST_SECRET: usize = 3;
 
 /// Maximum size of a plugin's output.
@@ -234,7 +234,7 @@ const MAX_OUTPUT: u64 = 1 << 20;
 async fn first_of(stream: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(stream) = stream {
-        // After a read error, the plugin's exit status tells more.
+        // After a read error, the exit status of the plugin is more informative.
         let _ = stream.take(MAX_OUTPUT).read_to_end(&mut bytes).await;
     }
     bytes

@@ -8,9 +8,9 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 /// Runs a diff program and returns true if it reports differences.
 ///
-/// As in `kubectl diff`, the program gets two directories, `LIVE-...` and `MERGED-...`, with one file per object
-/// in each. The value is split at spaces. Words after the first are passed after the directories if they consist
-/// of letters, digits, `-` and `=` only. The program exits with 0 without differences and with 1 with differences.
+/// As in `kubectl diff`, the program gets two directories, `LIVE-...` and `MERGED-...`, with one file per object in
+/// each. The value is split at spaces. Words after the first one are passed after the directories if they consist only
+/// of letters, digits, `-` and `=`. The program must exit with 0 if there are no differences, and with 1 if there are.
 /// Its output is not captured.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! A fake API server with scripted responses, for situations that are rare with a real one.
+//! A fake API server with scripted responses, for situations that are rare with a real server.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex};
 
 use super::{Cluster, ConnectOptions};
 
-/// Status, additional headers, body.
+/// The status, additional headers, and body.
 pub(super) type Reply = (u16, &'static str, String);
 
-/// A successful response.
+/// Returns a successful response.
 pub(super) fn ok(body: impl Into<String>) -> Reply {
     (200, "", body.into())
 }
 
-/// Returns an object named as in the path.
+/// Returns an object with the name in the path.
 pub(super) fn object(request: &str) -> Reply {
     let path = request.split(['?', ' ']).nth(1).unwrap_or_default();
     let mut parts = path.rsplit('/');
@@ -28,7 +28,7 @@ pub(super) fn object(request: &str) -> Reply {
     ok(format!(r#"{{"kind":"{kind}","metadata":{{"name":"{name}"}}}}"#))
 }
 
-/// The response of a server for unknown paths.
+/// Returns the response of a server for an unknown path.
 pub(super) fn not_found() -> Reply {
     (404, "", "404 page not found".into())
 }
@@ -40,8 +40,8 @@ pub(super) struct FakeServer {
 }
 
 impl FakeServer {
-    /// Responds to each request, given as `GET /path`, with the result of the function. None closes the
-    /// connection.
+    /// Starts a server that responds to each request with the result of the function. The function gets the request as
+    /// `GET /path`. `None` closes the connection.
     pub(super) fn start(response: impl Fn(&str) -> Option<Reply> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let server = format!("http://{}", listener.local_addr().expect("an address"));

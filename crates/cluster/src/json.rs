@@ -11,7 +11,7 @@ use smp_text::yaml::{Map, Node};
 /// Parses one JSON value.
 ///
 /// # Errors
-/// The text is not JSON, or nests deeper than 128 levels.
+/// The text is not JSON, or is nested deeper than 128 levels.
 pub(super) fn parse(bytes: &[u8]) -> serde_json::Result<Node> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let node = NodeSeed.deserialize(&mut deserializer)?;
@@ -19,16 +19,16 @@ pub(super) fn parse(bytes: &[u8]) -> serde_json::Result<Node> {
     Ok(node)
 }
 
-/// Same as [`read`], for an object.
+/// Parses a JSON object.
 ///
 /// # Errors
-/// Same as [`read`], and if the value is not an object.
+/// The errors of [`read`]. Also, the value is not an object.
 pub(super) fn parse_object(bytes: &[u8]) -> serde_json::Result<Node> {
     check_object(bytes)?;
     parse(bytes)
 }
 
-/// Deserializes a JSON object. On its own, serde accepts lists for structs as well.
+/// Deserializes a JSON object. Unlike this function, serde also accepts lists for structs.
 ///
 /// # Errors
 /// The text is not a JSON object, or does not match the type.
@@ -44,7 +44,7 @@ fn check_object(bytes: &[u8]) -> serde_json::Result<()> {
     Err(serde::de::Error::custom("not a JSON object"))
 }
 
-/// Deserializes a field that may be null, as Go writes lists that were never set.
+/// Deserializes a field that may be null, since Go writes lists that were never set as null.
 pub(super) fn or_default<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<T, D::Error>
 where
     T: Default + Deserialize<'de>,

@@ -1,7 +1,7 @@
 //! The cluster and user of a connection: kubeconfig files and the flags that override them.
 //!
-//! Files, contexts and overrides are resolved as kubectl does (client-go's `clientcmd`). Files are parsed, and
-//! credentials loaded, by kube.
+//! Files, contexts and overrides are resolved like in kubectl (client-go's `clientcmd`). kube parses the files and
+//! loads credentials.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use smp_text::diagnostic::{Code, Diagnostic, Result, mask_quoted};
 use smp_text::source::{Source, SourceId, SourceMap, Span};
 use smp_text::yaml::{self, Node, ParseOptions, did_you_mean};
 
-/// Connection options, as kubectl's flags. All are optional.
+/// Connection options. They are the same as kubectl's flags, and all are optional.
 #[derive(Debug, Clone, Default)]
 pub struct ConnectOptions {
     /// `--kubeconfig`: the only file that is read.
@@ -34,7 +34,7 @@ pub struct ConnectOptions {
     pub cluster: Option<String>,
     /// `--user`
     pub user: Option<String>,
-    /// `--namespace`: the namespace of objects without one. Objects must not use another.
+    /// `--namespace`: the namespace of objects without a namespace. Other objects must have the same one.
     pub namespace: Option<String>,
     /// `--server`
     pub server: Option<String>,
@@ -60,10 +60,10 @@ pub struct ConnectOptions {
     pub insecure_skip_tls_verify: bool,
     /// `--tls-server-name`
     pub tls_server_name: Option<String>,
-    /// `--request-timeout`: the time limit of a request, including retries. Zero means no limit. Without the
-    /// option, a request fails after 30 seconds without data from the server.
+    /// `--request-timeout`: the time limit of a request, including retries. Zero means no limit. Without the option, a
+    /// request fails if the server sends no data for 30 seconds.
     pub request_timeout: Option<Duration>,
-    /// Receives the texts of invalid kubeconfigs for error locations. Their lines are never shown.
+    /// Receives the texts of invalid kubeconfigs for error locations. Their lines are never displayed.
     pub sources: SourceMap,
 }
 
@@ -78,10 +78,10 @@ pub struct KubeconfigNames {
     pub users: Vec<String>,
 }
 
-/// Address and credentials of a cluster, with all options applied.
+/// The address and credentials of a cluster, with all options applied.
 pub(super) struct Access {
     pub(super) config: Config,
-    /// The name of the context; none if flags or a Pod's service account replace it.
+    /// The name of the context; `None` if flags or a Pod's service account replace it.
     pub(super) context: Option<String>,
     /// The default namespace of objects.
     pub(super) namespace: String,
@@ -112,7 +112,7 @@ impl ConnectOptions {
     /// Returns the identity of the server in caches. Reads only the kubeconfig and the files that it references.
     ///
     /// # Errors
-    /// Same as [`Cluster::connect`](super::Cluster::connect), except for credentials.
+    /// The errors of [`Cluster::connect`](super::Cluster::connect), except those of credentials.
     pub fn server_id(&self) -> Result<ServerId> {
         Ok(self.access()?.server_id())
     }
@@ -140,14 +140,14 @@ impl ConnectOptions {
         })
     }
 
-    /// Returns true if the options name a kubeconfig, or an entry that a kubeconfig must have.
+    /// Returns true if the options contain a kubeconfig, or an entry that a kubeconfig must have.
     #[must_use]
     pub fn requires_kubeconfig(&self) -> bool {
         let names = [&self.context, &self.cluster, &self.user];
         self.kubeconfig.is_some() || names.into_iter().any(Option::is_some)
     }
 
-    /// Returns true if no cluster is configured because `KUBECONFIG` names only missing files.
+    /// Returns true if no cluster is configured because all files of `KUBECONFIG` are missing.
     #[must_use]
     pub fn has_missing_kubeconfig(&self) -> bool {
         let named = std::env::var_os("KUBECONFIG").filter(|paths| !paths.is_empty());
@@ -215,8 +215,8 @@ impl ConnectOptions {
         })
     }
 
-    /// Returns the error for an invalid kubeconfig. Errors of parsers may quote secret values and lines, so these
-    /// are removed.
+    /// Returns the error for an invalid kubeconfig. Errors of parsers may quote secret values and lines, so these are
+    /// removed.
     fn invalid(&self, path: &Path, text: &str, why: &str) -> Diagnostic {
         let source = self.add_secret_source(path, text);
         let error = |why: &str, span: Span| {
@@ -238,8 +238,8 @@ impl ConnectOptions {
         source
     }
 
-    /// Validates fields of a cluster or user that contain base64. `fields` has their names and whether they are
-    /// used.
+    /// Validates fields of a cluster or user that contain base64. `fields` contains their names, with true for those
+    /// that are used.
     ///
     /// # Errors
     /// A value is not base64. The error does not show it.
@@ -268,7 +268,7 @@ impl ConnectOptions {
         Ok(())
     }
 
-    /// Returns the access of the Pod's service account.
+    /// Returns the in-cluster configuration: the API server address and the credentials of the Pod's service account.
     fn in_cluster(&self) -> Result<Access> {
         if std::env::var_os("KUBERNETES_SERVICE_HOST").is_none() {
             return Err(no_server(&Kubeconfig::default()));
@@ -311,7 +311,7 @@ impl ConnectOptions {
         let found = kubeconfig.auth_infos.iter().find(|u| u.name == name).and_then(|u| u.auth_info.clone());
         match found {
             Some(user) => Ok(user),
-            // A context may refer to a missing user; requests are then anonymous.
+            // A context may refer to a missing user. Requests are anonymous then.
             None if self.user.is_none() => Ok(AuthInfo::default()),
             None => Err(missing("user", name, kubeconfig.auth_infos.iter().map(|u| &u.name))),
         }
@@ -410,8 +410,8 @@ fn location_in(text: &Source, source: SourceId, message: &str) -> Option<Span> {
     Some(Span::new(source, start, start))
 }
 
-/// Rejects addresses that end early because a password contains an unescaped character: the part before it would
-/// be used as the host.
+/// Rejects addresses with an unescaped character in a password. A parser would use the part before this character as
+/// the host.
 fn check_address(what: &str, address: &str) -> Result<()> {
     let is_cut = address.find(['#', '?']).is_some_and(|i| address[i..].contains('@'));
     if !is_cut {
@@ -421,8 +421,8 @@ fn check_address(what: &str, address: &str) -> Result<()> {
     Err(Diagnostic::error(Code::InvalidValue, message).help("escape these characters as `%23` and `%3F`"))
 }
 
-/// Creates kube's configuration, except where kube 5.0 differs from kubectl: for the proxy, kube matches
-/// `NO_PROXY` against the proxy instead of the server.
+/// Creates kube's configuration. It differs from that of kube 5.0 if kube differs from kubectl: for the proxy, kube
+/// matches `NO_PROXY` against the proxy and not against the server.
 fn config_of(context: &str, cluster: &Cluster, mut user: AuthInfo) -> Result<Config> {
     let address = cluster.server.as_deref().unwrap_or_default();
     check_address("server address", address)?;
@@ -446,7 +446,7 @@ fn config_of(context: &str, cluster: &Cluster, mut user: AuthInfo) -> Result<Con
     Ok(config)
 }
 
-/// Returns the certificate authorities of the server in DER; none for those of the system.
+/// Returns the certificate authorities of the server in DER, or `None` for those of the system.
 fn authorities(cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>> {
     let invalid =
         |what: &str| Diagnostic::error(Code::InvalidValue, format!("{what} has no PEM certificate"));
@@ -468,7 +468,7 @@ fn authorities(cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>> {
     certificates.map(Some).ok_or_else(|| invalid(&what))
 }
 
-/// Returns the contents of all `CERTIFICATE` blocks, or none if one of them is not base64.
+/// Returns the contents of all `CERTIFICATE` blocks, or `None` if one of them is not base64.
 fn pem_certificates(text: &str) -> Option<Vec<Vec<u8>>> {
     text.split("-----BEGIN CERTIFICATE-----")
         .skip(1)
@@ -484,10 +484,10 @@ fn existing(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
     paths.into_iter().filter(|path| DiskTree.contains(path)).collect()
 }
 
-/// Contents of pipes, which can be read only once, while a process may connect several times.
+/// The contents of pipes, which can be read only once, while a process may connect several times.
 static STREAMS: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
 
-/// The text of a kubeconfig. Relative paths in a file are resolved from its directory, those in a pipe are not.
+/// The text of a kubeconfig. Relative paths in a file are resolved against its directory; those in a pipe are not.
 enum KubeconfigText {
     Stream(String),
     File(String),
@@ -525,7 +525,7 @@ fn unreadable(path: &Path, what: &str, why: &str) -> Diagnostic {
 }
 
 fn invalid_value(what: &str, value: &str, error: &(dyn std::error::Error + 'static)) -> Diagnostic {
-    // An address without a scheme may contain a user and a password as well.
+    // An address without a scheme may also contain a user and a password.
     let shown = if value.contains("://") { value } else { value.rsplit('@').next().unwrap_or_default() };
     Diagnostic::error(Code::InvalidValue, format!("invalid {what} `{shown}`: {}", chain(error)))
 }

@@ -1,9 +1,9 @@
-//! A connection to a live cluster: apply, diff, wait, prune, delete.
+//! The connection to a live cluster: apply, diff, wait, prune, delete.
 //!
 //! Part of `kubectl-smp`; this crate promises no stability of its own.
 //!
-//! Owns everything that talks to an API server: kubeconfig and credentials, discovery, retries, server-side apply,
-//! ApplySets and their locks, readiness. It prints nothing: progress is reported by the events of each function.
+//! Owns all communication with an API server: kubeconfig and credentials, discovery, retries, server-side apply,
+//! ApplySets and their locks, readiness. It prints nothing: each function reports its progress as events.
 //!
 //! Must not depend on the command line. Reads only the kubeconfig and the files that it references.
 //!

@@ -13,14 +13,14 @@ use super::plan::ObjectTarget;
 use super::request::{ApiRequest, JSON, METADATA_LIST, unordered};
 use smp_text::diagnostic::Result;
 
-/// With at least this many objects in a collection, one list request replaces reading each.
+/// The minimum number of objects in a collection for which one list request replaces single reads.
 const LIST_THRESHOLD: usize = 3;
 
-/// Maximum number of listed objects, or pages, for each requested object. Larger collections are read object by
-/// object.
+/// The maximum number of listed objects, or pages, for each requested object. Objects of larger collections are read
+/// one by one.
 const MAX_LISTED_RATIO: usize = 4;
 
-/// After a page of at most this many bytes, the next one may have `LATER_PAGE` objects.
+/// The maximum size of a page in bytes after which the next page may have `LATER_PAGE` objects.
 const SMALL_PAGE: usize = 4 << 20;
 const LATER_PAGE: usize = 500;
 
@@ -58,7 +58,7 @@ impl<T> ListedObject<T> {
     }
 }
 
-/// The objects that were covered by list requests, by collection path and name.
+/// The objects that were in listed collections, by collection path and name.
 #[derive(Debug)]
 pub(super) struct ListedObjects<T>(FxHashMap<(String, SmolStr), ListedObject<T>>);
 
@@ -69,8 +69,8 @@ impl<T> Default for ListedObjects<T> {
 }
 
 impl<T> ListedObjects<T> {
-    /// Lists the collections that contain many of the objects. Collections that have far more objects than needed,
-    /// or that cannot be listed, are left out; their objects are to be read one by one.
+    /// Lists the collections that contain many of the objects. Collections that have far more objects than needed, or
+    /// that cannot be listed, are skipped; their objects must be read one by one.
     ///
     /// # Errors
     /// There is no response, or an invalid one.
@@ -100,14 +100,14 @@ impl<T> ListedObjects<T> {
         Ok(listed)
     }
 
-    /// Adds an object that was read by itself.
+    /// Adds an object that was read with a request of its own.
     pub(super) fn insert(&mut self, target: &ObjectTarget<'_>, object: ListedObject<T>) {
         if let Some(collection) = collection(target) {
             self.0.insert((collection, target.object.name.clone()), object);
         }
     }
 
-    /// Removes and returns an object; none if no list covered it.
+    /// Removes and returns an object, or `None` if its collection was not listed.
     pub(super) fn take(&mut self, target: &ObjectTarget<'_>) -> Option<ListedObject<T>> {
         self.0.remove(&(collection(target)?, target.object.name.clone()))
     }
@@ -121,7 +121,7 @@ impl<T> ListedObjects<T> {
         }
     }
 
-    /// Returns an object; none if no list covered it.
+    /// Returns an object, or `None` if its collection was not listed.
     pub(super) fn get(&self, target: &ObjectTarget<'_>) -> Option<&ListedObject<T>> {
         self.0.get(&(collection(target)?, target.object.name.clone()))
     }
@@ -148,7 +148,8 @@ fn collection(target: &ObjectTarget<'_>) -> Option<String> {
     Some(target.mapping.as_ref()?.collection(&target.object.namespace))
 }
 
-/// Lists the objects with the given names. Returns none if the collection has too many others or cannot be listed.
+/// Lists the objects with the given names. Returns `None` if the collection has too many other objects or cannot be
+/// listed.
 async fn list(
     cluster: &Cluster,
     path: &str,
@@ -179,7 +180,7 @@ struct Pages<'c> {
     /// The path and query of the collection, to which parameters can be appended.
     path: String,
     form: ListOptions,
-    /// The parameter for the next page; none after the last one.
+    /// The parameter for the next page; `None` after the last page.
     next: Option<String>,
 }
 
@@ -191,7 +192,7 @@ impl<'c> Pages<'c> {
     /// Returns the items of the next page.
     ///
     /// # Errors
-    /// No response, or not a list. An HTTP error is returned as the inner result.
+    /// There is no response, or it is not a list. An HTTP error is returned as the inner result.
     async fn next(&mut self) -> Result<Option<std::result::Result<Vec<Value>, ApiError>>> {
         let Some(next) = self.next.take() else { return Ok(None) };
         let Self { cluster, path, form, .. } = self;
@@ -216,10 +217,10 @@ impl<'c> Pages<'c> {
     }
 }
 
-/// Lists the metadata of a collection, filtered by a label selector unless that is empty.
+/// Lists the metadata of the objects in a collection, filtered by a label selector if it is not empty.
 ///
 /// # Errors
-/// No response, or not a list. An HTTP error is returned as the inner result.
+/// There is no response, or it is not a list. An HTTP error is returned as the inner result.
 pub(super) async fn list_metadata(
     cluster: &Cluster,
     path: &str,
@@ -228,10 +229,10 @@ pub(super) async fn list_metadata(
     list_items(cluster, path, selector, ListOptions::METADATA).await
 }
 
-/// Lists the objects of a collection, filtered by a label selector unless that is empty.
+/// Lists the objects of a collection, filtered by a label selector if it is not empty.
 ///
 /// # Errors
-/// No response, or not a list. An HTTP error is returned as the inner result.
+/// There is no response, or it is not a list. An HTTP error is returned as the inner result.
 pub(super) async fn list_items(
     cluster: &Cluster,
     path: &str,

@@ -12,12 +12,12 @@ use smp_overlay::resource::Resource;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
-/// Reads the live object of each resource, in order. The object is none if it does not exist or its kind is
-/// unknown. At most `parallel` objects are read at a time.
+/// Reads the live object of each resource, in order. The result is `None` for an object that does not exist or whose
+/// kind is unknown. At most `parallel` objects are read at a time.
 ///
 /// # Errors
-/// The server cannot be reached or denies access; a resource has no API version or name, or is in another
-/// namespace than the explicit one.
+/// The server cannot be reached or denies access, or a resource has no API version or name, or is in another namespace
+/// than the explicit one.
 pub fn live_objects(cluster: &Cluster, resources: &[Resource], parallel: usize) -> Result<Vec<Option<Node>>> {
     cluster.block_on(async {
         let plan = ObjectPlan::resolve(cluster, resources).await?;
@@ -25,7 +25,7 @@ pub fn live_objects(cluster: &Cluster, resources: &[Resource], parallel: usize) 
     })
 }
 
-/// Reads the live object of each target, with list requests where one covers many.
+/// Reads the live object of each target, with list requests for collections that contain many of them.
 pub(super) async fn live_nodes(
     cluster: &Cluster,
     plan: &ObjectPlan<'_>,
@@ -53,7 +53,8 @@ async fn live_object(cluster: &Cluster, target: &ObjectTarget<'_>) -> Result<Opt
     response.map(|response| cluster.parse_response(|body| target.parse_response(body), &response)).transpose()
 }
 
-/// Returns the UID of a cluster, which is that of its namespace kube-system, or none if it may not be read.
+/// Returns the UID of a cluster, which is that of its namespace kube-system. Returns `None` if the namespace cannot be
+/// read because of missing permissions.
 ///
 /// # Errors
 /// The server does not respond.

@@ -15,7 +15,7 @@ use smp_text::diagnostic::Result;
 /// Returns the schemas of those kinds that the server serves, sorted by kind.
 ///
 /// # Errors
-/// The server cannot be reached, rejects the request, or sends an invalid response; a schema is invalid.
+/// The server cannot be reached, rejects the request, or sends an invalid response, or a schema is invalid.
 pub fn locked_schemas(cluster: &Cluster, kinds: &BTreeSet<Gvk>) -> Result<Vec<LockedSchema>> {
     let index = document_index(cluster)?;
     let version = server_version(cluster)?;
@@ -33,7 +33,7 @@ pub fn locked_schemas(cluster: &Cluster, kinds: &BTreeSet<Gvk>) -> Result<Vec<Lo
             documents.insert(path.to_string(), document(cluster, path)?);
         }
         if let Some(part) = documents.get(path).and_then(|document| extract_kind(document, gvk)) {
-            // The hash in the query covers all kinds of the document and their descriptions.
+            // The hash in the query is that of the whole document, with all its kinds and their descriptions.
             let source = path.split('?').next().unwrap_or(path).to_string();
             let schema = LockedSchema::new(gvk.clone(), source, version.clone(), part);
             schema.graph()?;

@@ -40,12 +40,13 @@ impl ResourceMapping {
         NamedKind { gvk: self.gvk.clone(), scope: Some(scope), names }
     }
 
-    /// Returns true if the resource can have stored objects. Others, such as access reviews, cannot be listed.
+    /// Returns true if objects of the resource can be stored. Other resources, such as access reviews, cannot be
+    /// listed.
     pub(super) fn can_be_listed(&self) -> bool {
         self.verbs.is_empty() || self.verbs.iter().any(|verb| verb == "list")
     }
 
-    /// Returns the path of the kind's CRD, provided that the kind is a custom one.
+    /// Returns the path of the kind's CRD. The kind must be that of a custom resource.
     pub(super) fn crd_path(&self) -> String {
         crd_path(&format!("{}.{}", self.plural, self.gvk.group))
     }
@@ -93,7 +94,7 @@ pub(super) struct DiscoveryCache(Mutex<KnownMappings>);
 #[derive(Debug, Default)]
 pub(super) struct KnownMappings {
     pub(super) mappings: FxHashMap<Gvk, ResourceMapping>,
-    /// The paths that were queried successfully, including those not found.
+    /// The paths that were queried successfully, including those that were not found.
     pub(super) queried: FxHashSet<String>,
     /// Errors of other paths, for example of groups whose aggregated API server is down.
     pub(super) errors: FxHashMap<String, Diagnostic>,
@@ -104,7 +105,7 @@ impl DiscoveryCache {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets everything, since the server may serve more kinds by now.
+    /// Clears the cache, since the server may serve more kinds now.
     pub(super) fn clear(&self) {
         *self.lock() = KnownMappings::default();
     }

@@ -1,8 +1,8 @@
 //! The schema of a live cluster, fetched one group-version at a time.
 //!
-//! The OpenAPI v3 index has the address of each document with a hash of its content. A document whose hash is in
-//! the cache is never fetched again, from whichever cluster it came. If nothing has changed, only the index is
-//! fetched. Servers without OpenAPI v3 have one document for everything.
+//! The OpenAPI v3 index contains the address of each document with a hash of its content. A document whose hash is in
+//! the cache is never fetched again, whichever cluster it came from. If nothing has changed, only the index is fetched.
+//! Servers without OpenAPI v3 have a single document for all groups.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -32,11 +32,11 @@ pub struct LiveSchema {
     cache: Option<SchemaCache>,
     cluster: OnceLock<Result<Cluster>>,
     known: Mutex<KnownSchemas>,
-    /// Wait for schemas that the server may not have published yet.
+    /// True to wait for schemas that the server may not have published yet.
     waits_for_changes: bool,
 }
 
-/// Maximum time until servers publish a changed CRD. They poll for changes once a second.
+/// The maximum time until servers publish a changed CRD. They check for changes once a second.
 const PUBLISH_DELAY: Duration = Duration::from_secs(3);
 
 /// Maximum time to wait for the schema of a kind that is already served.
@@ -52,7 +52,7 @@ struct KnownSchemas {
     crd_schemas: BTreeMap<Gvk, CrdSchema>,
     /// Time of the first request.
     since: Option<Instant>,
-    /// True once the index was fetched late enough to contain all changes before the first request.
+    /// True once the index was fetched late enough to contain all changes that were made before the first request.
     is_up_to_date: bool,
     /// Number of documents that were fetched from the server.
     fetched: usize,
@@ -79,21 +79,21 @@ impl DocumentAddress {
 }
 
 impl LiveSchema {
-    /// Returns the schema source of a cluster, cached in `cache` if given.
+    /// Returns the schema source of a cluster. `cache` is the cache to use, if any.
     #[must_use]
     pub fn new(options: ConnectOptions, cache: Option<SchemaCache>) -> Self {
         Self { options, cache, cluster: OnceLock::new(), known: Mutex::default(), waits_for_changes: false }
     }
 
-    /// Waits a few seconds, once, if the CRD of a custom kind cannot be read: the published schema may predate a
-    /// change of the CRD. For objects that are merged with live ones or sent, since an outdated schema loses list
-    /// entries.
+    /// Waits a few seconds, once, if the CRD of a custom kind cannot be read, because the published schema may be older
+    /// than the last change of the CRD. Needed for objects that are merged with live ones or sent, since an outdated
+    /// schema loses list entries.
     #[must_use]
     pub fn waiting_for_changes(self) -> Self {
         Self { waits_for_changes: true, ..self }
     }
 
-    /// Returns the group-versions whose schemas the server has, or [`ALL_GROUPS`] if it has one document for all.
+    /// Returns the group-versions whose schemas the server has, or [`ALL_GROUPS`] if it has a single document for all.
     ///
     /// # Errors
     /// The server cannot be queried.
@@ -108,7 +108,7 @@ impl LiveSchema {
         Ok(documents.chain(graphs).collect())
     }
 
-    /// Fetches the schema of a group-version into the cache. Returns none if the server does not have it.
+    /// Fetches the schema of a group-version into the cache. Returns `None` if the server does not have it.
     ///
     /// # Errors
     /// The server cannot be queried, or its response is invalid.
@@ -126,7 +126,7 @@ impl LiveSchema {
         cluster.as_ref().map_err(Clone::clone)
     }
 
-    /// Returns the document with a group-version, or that of [`ALL_GROUPS`] if the server has only one.
+    /// Returns the document with a group-version, or that of [`ALL_GROUPS`] if the server has a single one.
     fn graph(&self, known: &mut KnownSchemas, api_version: &str) -> Result<Option<Arc<TypeGraph>>> {
         let cluster = self.cluster()?;
         known.since.get_or_insert_with(Instant::now);
@@ -157,8 +157,8 @@ impl LiveSchema {
         Ok(Some(graph))
     }
 
-    /// Returns a cached document. Documents are stored by hash if that is verified to be the hash of the text, otherwise
-    /// by hash and server: unverified hashes of one server must not be used for another.
+    /// Returns a cached document. A document is stored by hash if the hash was verified against its text, otherwise by
+    /// hash and server: unverified hashes of one server must not be used for another.
     fn cached(
         &self,
         cluster: &Cluster,
@@ -169,7 +169,7 @@ impl LiveSchema {
         cache.get_for_server(cluster.id(), api_version, &address.hash)
     }
 
-    /// Fetches the index, replacing the known addresses.
+    /// Fetches the index, and replaces the known addresses.
     fn index_into(&self, known: &mut KnownSchemas, cluster: &Cluster) -> Result<()> {
         let KnownSchemas { documents, graphs, .. } = self.index(cluster)?;
         (known.documents, known.graphs) = (documents, graphs);
@@ -181,8 +181,8 @@ impl LiveSchema {
         Ok(self.graph(known, &gvk.api_version())?.filter(|graph| graph.kind(gvk).is_some()))
     }
 
-    /// Returns the schema of a kind from its CRD, or from the documents once they must contain all changes before
-    /// the first request. Every served kind has a schema.
+    /// Returns the schema of a kind from its CRD. If the CRD cannot be read, returns the schema from the documents as
+    /// soon as they must contain all changes that were made before the first request. Every served kind has a schema.
     fn up_to_date(&self, known: &mut KnownSchemas, gvk: &Gvk) -> Result<Option<Arc<TypeGraph>>> {
         let cluster = self.cluster()?;
         let since = known.since.unwrap_or_else(Instant::now);
@@ -211,7 +211,7 @@ impl LiveSchema {
         }
     }
 
-    /// Fetches the index. If the server has none, fetches the document for everything.
+    /// Fetches the index. If the server has none, fetches the document for all groups.
     fn index(&self, cluster: &Cluster) -> Result<KnownSchemas> {
         let Some(documents) = document_index(cluster)? else {
             let Fetched { graph, digests: [_, digest], .. } = document(cluster, "/openapi/v2")?;
@@ -230,14 +230,14 @@ impl LiveSchema {
         self.record(cluster, hashed.map(|(version, a)| (version.clone(), a.hash.clone())).collect());
     }
 
-    /// Errors of the cache are ignored, since they only cost time.
+    /// Stores a document in the cache. Errors are ignored, since they only cost time.
     fn keep(&self, document: &str, hash: &str, graph: &TypeGraph) {
         if let Some(cache) = &self.cache {
             let _ = cache.put(document, hash, graph);
         }
     }
 
-    /// Records document hashes. The known names of kinds are kept.
+    /// Records the hashes of documents. The known names of kinds are kept.
     fn record(&self, cluster: &Cluster, hashes: BTreeMap<String, String>) {
         if let Some(cache) = &self.cache {
             let names = cache.index(cluster.id()).map(|before| before.names).unwrap_or_default();
@@ -263,7 +263,8 @@ impl SchemaSource for LiveSchema {
         "cluster"
     }
 
-    /// Prefers the CRD if it can be read, because the server's OpenAPI documents may lag a second behind.
+    /// Looks up the schema of a kind, in its CRD if that can be read, because the server's OpenAPI documents may be a
+    /// second older.
     fn lookup(&self, gvk: &Gvk) -> Result<Option<Arc<TypeGraph>>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let published = self.published(&mut known, gvk)?;
@@ -319,7 +320,7 @@ pub enum FetchSource {
     Server,
 }
 
-/// Fetches the index of OpenAPI v3 documents. Returns none if the server has no such index.
+/// Fetches the index of OpenAPI v3 documents. Returns `None` if the server has no index.
 pub(super) fn document_index(cluster: &Cluster) -> Result<Option<Documents>> {
     let answer = cluster.block_on(cluster.send(&ApiRequest::get("/openapi/v3")))?;
     if answer.status == 404 {
@@ -334,8 +335,8 @@ struct Fetched {
     graph: TypeGraph,
     /// The SHA-512 of its text in upper case, which API servers use in addresses, and the SHA-256.
     digests: [String; 2],
-    /// The final path. A server whose documents have changed redirects from the old address to the new one, as do
-    /// servers of one cluster that differ temporarily.
+    /// The final path. A server whose documents have changed redirects from the old address to the new one. So do
+    /// servers of one cluster that temporarily differ.
     path: String,
 }
 
@@ -364,7 +365,7 @@ struct IndexEntry {
 }
 
 impl OpenApiIndex {
-    /// Returns the documents of group-versions. The index has others as well, such as `version`.
+    /// Returns the documents of group-versions. The index also contains others, such as `version`.
     fn documents(self) -> Documents {
         let documents = self.paths.into_iter().filter_map(|(path, entry)| {
             let api_version = match path.split('/').collect::<Vec<_>>()[..] {

@@ -1,4 +1,4 @@
-//! Reading one object, and sending the requests that change who owns its fields.
+//! Reads one object, and sends the requests that change who owns its fields.
 
 use http::Method;
 use serde_json::Value;
@@ -28,11 +28,11 @@ pub fn read_object(cluster: &Cluster, resource: &Resource) -> Result<Value> {
     })
 }
 
-/// Sends the requests one after the other. The first one that fails ends the sequence. Each request fails if the object
-/// has changed since it was read or since the request before, because it could then remove values of others.
+/// Sends the requests one after the other, and stops at the first one that fails. Each request fails if the object has
+/// changed since it was read or since the previous request, because it could then remove values of other managers.
 ///
 /// # Errors
-/// The server rejects a request, for example because the object has changed meanwhile.
+/// The server rejects a request, for example because the object has changed in the meantime.
 pub fn send_steps(
     cluster: &Cluster,
     resource: &Resource,
@@ -60,7 +60,7 @@ pub fn send_steps(
     })
 }
 
-/// Returns the apply of an object or of its subresource, if the object is still as given.
+/// Returns the request that applies an object or its subresource, if the object has not changed since it was read.
 fn apply_request(path: &str, [manager, subresource]: [&str; 2], object: &Value, now: &Value) -> ApiRequest {
     let mut object = object.clone();
     if let (Some(metadata), Some(version)) =

@@ -1,7 +1,7 @@
-//! Plan of a run: the API resource, namespace and phase of every object.
+//! The plan of a run: the API resource, namespace and phase of each object.
 //!
-//! All objects are validated before the first is sent, so that an invalid one stops the whole run while the
-//! cluster is still unchanged.
+//! All objects are validated before the first one is sent, so that an invalid object stops the whole run before the
+//! cluster changes.
 
 use std::fmt;
 
@@ -23,16 +23,16 @@ use smp_text::yaml::{Map, Node, to_json};
 /// An object on the server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Object {
-    /// Its kind.
+    /// The kind of the object.
     pub gvk: Gvk,
     /// The namespace; empty for cluster-scoped kinds.
     pub namespace: SmolStr,
-    /// Its name.
+    /// The name of the object.
     pub name: SmolStr,
 }
 
 impl fmt::Display for Object {
-    /// `deployment.apps/web`, as in kubectl's output.
+    /// Formats the object as `deployment.apps/web`, as in kubectl's output.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.gvk.object_name(&self.name))
     }
@@ -48,7 +48,7 @@ impl Object {
     }
 }
 
-/// An object that a step failed for.
+/// An object for which a step failed.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ObjectFailure {
@@ -58,8 +58,8 @@ pub struct ObjectFailure {
     pub problem: Diagnostic,
 }
 
-/// The field manager of `kubectl apply`, which stores the last applied configuration in an annotation. Applied by
-/// any other manager, the annotation would be wrong.
+/// The field manager of `kubectl apply`, which stores the last-applied configuration in an annotation. For any other
+/// manager, the annotation would be wrong.
 pub(super) const KUBECTL: &str = "kubectl";
 
 /// Maximum size of all annotations of an object in bytes.
@@ -70,29 +70,29 @@ const MAX_ANNOTATIONS: usize = 256 << 10;
 pub(super) struct ObjectTarget<'r> {
     pub(super) resource: &'r Resource,
     pub(super) object: Object,
-    /// None if neither the server nor a CRD among the objects defines the kind.
+    /// The API resource; `None` if neither the server nor a CRD among the objects defines the kind.
     pub(super) mapping: Option<ResourceMapping>,
     /// True if the server already serves the kind.
     pub(super) served: bool,
 }
 
 impl ObjectTarget<'_> {
-    /// Returns the path of the object, or none if its kind is unknown.
+    /// Returns the path of the object, or `None` if its kind is unknown.
     pub(super) fn path(&self) -> Option<String> {
         Some(self.mapping.as_ref()?.path(&self.object.namespace, &self.object.name))
     }
 
-    /// Returns the path of the object, or none if the server does not serve its kind yet.
+    /// Returns the path of the object, or `None` if the server does not serve its kind yet.
     pub(super) fn served_path(&self) -> Option<String> {
         self.path().filter(|_| self.served)
     }
 
-    /// Adds the object and the start of its manifest to an error.
+    /// Adds the object and the location of its manifest to an error.
     pub(super) fn located(&self, problem: Diagnostic) -> Diagnostic {
         problem.resource(self.resource.id()).at(self.resource.node().span().at_start())
     }
 
-    /// Returns the manifest with its namespace, as the manager sends it.
+    /// Returns the manifest with its namespace, as it is sent for a manager.
     pub(super) fn manifest(&self, manager: &str) -> Node {
         let mut node = self.resource.node().clone();
         if manager != KUBECTL
@@ -112,7 +112,7 @@ impl ObjectTarget<'_> {
         node
     }
 
-    /// Adds the API version and kind to the object as an item of a list, which has none.
+    /// Adds the API version and kind to an item of a list, which contains neither.
     pub(super) fn listed_item(&self, mut item: Value) -> Value {
         if let Some(fields) = item.as_object_mut() {
             fields.insert("apiVersion".into(), self.object.gvk.api_version().as_str().into());
@@ -126,8 +126,8 @@ impl ObjectTarget<'_> {
         object.pointer("/metadata/name").and_then(Value::as_str) == Some(self.object.name.as_str())
     }
 
-    /// Parses the object in a response. A response with another object is an error, since it could pass for an
-    /// applied or unchanged one.
+    /// Parses the object in a response. If the response contains another object, this is an error, since the other
+    /// object could be mistaken for an applied or unchanged one.
     pub(super) fn parse_response(&self, response: &[u8]) -> serde_json::Result<Node> {
         let object = json::parse_object(response)?;
         let text = |path: &[&str]| object.get_path(path).and_then(Node::as_str);
@@ -140,7 +140,7 @@ impl ObjectTarget<'_> {
         }
     }
 
-    /// Returns a warning if the manifest has the last-applied annotation and the manager does not send it.
+    /// Returns a warning if the manifest has the last-applied annotation and it is not sent for the manager.
     pub(super) fn warning(&self, manager: &str) -> Option<String> {
         self.resource
             .node()
@@ -159,9 +159,9 @@ impl ObjectTarget<'_> {
             .map_err(|error| error.resource(self.resource.id()))
     }
 
-    /// Returns the request body with an updated last-applied annotation, if the live object has it. Returns none
-    /// for other objects, if the annotations would become too large, and for kubectl's manager, for which the
-    /// server updates it.
+    /// Returns the request body with an updated last-applied annotation. Returns `None` if the live object does not
+    /// have the annotation, if the annotations would become too large, and for kubectl's manager, for which the server
+    /// updates it.
     pub(super) fn annotated_body(&self, manager: &str, live: &Value) -> Option<Vec<u8>> {
         let annotations = live.pointer("/metadata/annotations")?.as_object()?;
         annotations.get(LAST_APPLIED).filter(|_| manager != KUBECTL)?;
@@ -192,7 +192,7 @@ impl<'r> ObjectPlan<'r> {
     /// Resolves every object with the server's discovery.
     ///
     /// # Errors
-    /// The server cannot be queried; objects without API version or name, or in another namespace than the
+    /// The server cannot be queried, or objects have no API version or name, or are in another namespace than the
     /// explicit one.
     pub(super) async fn resolve(cluster: &Cluster, resources: &'r [Resource]) -> Result<Self> {
         let kinds: FxHashSet<&Gvk> = resources.iter().map(|r| &r.id().gvk).collect();
@@ -217,7 +217,7 @@ impl<'r> ObjectPlan<'r> {
     /// Resolves the objects without a server, by the built-in kinds and the CRDs in `definitions`.
     ///
     /// # Errors
-    /// Objects without API version or name, in another namespace than the explicit one, or duplicates.
+    /// Objects have no API version or name, are in another namespace than the explicit one, or are duplicates.
     pub(super) fn without_server(
         resources: &'r [Resource],
         options: &ConnectOptions,
@@ -250,15 +250,15 @@ struct Destination<'d> {
     namespace: &'d str,
     /// True if objects must not use another namespace.
     is_enforced: bool,
-    /// Returns the resource of a kind, as far as it is known without CRDs.
+    /// Returns the resource of a kind if it is known without CRDs.
     served: &'d dyn Fn(&Gvk) -> Option<ResourceMapping>,
 }
 
-/// Returns the objects as they would be sent, as far as it is known without a server: by the built-in kinds and
-/// the CRDs among the objects.
+/// Returns the objects as they would be sent, as far as this is known without a server: by the built-in kinds and the
+/// CRDs among the objects.
 ///
 /// # Errors
-/// As for an apply: objects without API version or name, in another namespace than the explicit one, or
+/// The same errors as for an apply: objects without API version or name, in another namespace than the explicit one, or
 /// duplicates.
 pub fn manifests_without_server(
     resources: &[Resource],
@@ -337,7 +337,7 @@ fn target<'r>(
     Ok(ObjectTarget { resource, object, mapping, served })
 }
 
-/// Checks that an identifying field is a string, as servers require: for them `y` is a boolean and `1.0` a number.
+/// Checks that an identifying field is a string, as servers require. For them `y` is a boolean and `1.0` is a number.
 fn check_string(resource: &Resource, path: &[&str]) -> Result<()> {
     let Some(value) = resource.node().get_path(path) else { return Ok(()) };
     if value.as_str().is_some() || value.is_null() {
@@ -366,8 +366,8 @@ fn namespace(destination: &Destination<'_>, resource: &Resource) -> Result<SmolS
     Ok(own.clone())
 }
 
-/// Returns an error for each duplicate object, since the last one would win. Objects with different versions of a
-/// kind are duplicates as well.
+/// Returns an error for each duplicate object, since the last one would win. Objects with different versions of a kind
+/// are also duplicates.
 fn duplicates(targets: &[ObjectTarget<'_>]) -> Vec<Diagnostic> {
     let mut seen = FxHashMap::default();
     let again = targets.iter().filter_map(|target| {
@@ -385,7 +385,7 @@ fn duplicates(targets: &[ObjectTarget<'_>]) -> Vec<Diagnostic> {
     again.map(error).collect()
 }
 
-/// Returns the group that identifies objects of a kind. Events of both of their API groups are the same objects.
+/// Returns the group that identifies objects of a kind. Events are the same objects in both of their API groups.
 fn identity_group(gvk: &Gvk) -> &str {
     match (gvk.group.as_str(), gvk.kind.as_str()) {
         ("events.k8s.io", "Event") => "",
@@ -411,7 +411,7 @@ fn mapping_from(kind: NamedKind) -> ResourceMapping {
     ResourceMapping { names: names.collect(), ..ResourceMapping::new(kind.gvk, plural, namespaced) }
 }
 
-/// Kinds that other objects refer to when they are created, so they are sent before them.
+/// Kinds to which other objects refer when they are created. They are sent before those objects.
 const FIRST: [&str; 10] = [
     "ClusterRole",
     "IngressClass",
@@ -425,7 +425,7 @@ const FIRST: [&str; 10] = [
     "PersistentVolume",
 ];
 
-/// Kinds that affect the admission of other objects, so they are sent after them.
+/// Kinds that affect the admission of other objects. They are sent after those objects.
 const LAST: [&str; 7] = [
     "APIService",
     "MutatingAdmissionPolicy",

@@ -1,4 +1,5 @@
-//! Protection of objects whose deletion removes others or data: namespaces, CRDs, PersistentVolumes and their claims.
+//! Protects objects whose deletion removes other objects or data: namespaces, CRDs, PersistentVolumes and
+//! PersistentVolumeClaims.
 
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ use super::request::ApiRequest;
 use smp_merge::schema::Gvk;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// A kind whose objects are neither pruned nor replaced while they contain others or data.
+/// A kind whose objects are neither pruned nor replaced while they contain other objects or data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum ProtectedKind {
     Namespace,
@@ -44,7 +45,7 @@ impl ProtectedKind {
     /// Parses kind names.
     ///
     /// # Errors
-    /// A name denotes none of the kinds.
+    /// A name is not that of one of these kinds.
     pub(crate) fn parse_all(words: &[String]) -> Result<Vec<Self>> {
         words.iter().map(|word| Self::parse(word)).collect()
     }
@@ -63,22 +64,22 @@ impl ProtectedKind {
         })
     }
 
-    /// The kind's name for `--prune-nonempty` and `--replace-nonempty`.
+    /// Returns the kind's name for `--prune-nonempty` and `--replace-nonempty`.
     pub(crate) fn name(self) -> &'static str {
         KINDS.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, _, words)| words[0])
     }
 }
 
-/// Checks that a name denotes a kind whose objects contain others or data.
+/// Checks that a name is that of a kind whose objects contain other objects or data.
 ///
 /// # Errors
-/// It does not.
+/// It is the name of another kind.
 pub fn check_protected_kind(word: &str) -> Result<()> {
     ProtectedKind::parse(word).map(drop)
 }
 
-/// Returns the reason why an object must not be deleted, or none if it is empty. `path` is its path on the server.
-/// Objects in `gone` were deleted before.
+/// Returns the reason why an object must not be deleted, or `None` if it is empty. `path` is its path on the server.
+/// The objects in `gone` have already been deleted.
 pub(crate) async fn reason_not_to_delete(
     cluster: &Cluster,
     (object, path): (&Object, &str),
@@ -109,8 +110,8 @@ fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Returns the reason why a volume may contain data of a claim: it is bound, retained after its claim was deleted,
-/// or reserved for one.
+/// Returns the reason why a volume may contain data of a claim: it is bound, retained after its claim was deleted, or
+/// reserved for a claim.
 fn claimed(volume: &Value) -> Option<String> {
     let (namespace, name) = (text(volume, "/spec/claimRef/namespace"), text(volume, "/spec/claimRef/name"));
     let phase = text(volume, "/status/phase");
@@ -125,7 +126,7 @@ fn claimed(volume: &Value) -> Option<String> {
     })
 }
 
-/// Returns the reason why a claim may contain data: it is bound or about to be, or used by a Pod that is not
+/// Returns the reason why a claim may contain data: it is bound or about to be bound, or is used by a Pod that is not
 /// deleted.
 async fn used(
     cluster: &Cluster,

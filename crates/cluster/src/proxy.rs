@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use http::Uri;
 
-/// Returns the proxy of the environment for a server, if any.
+/// Returns the proxy for a server from `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, if any.
 pub(super) fn from_environment(server: &Uri) -> Option<String> {
     let read = |name: &str| {
         let value = |name: &str| std::env::var(name).ok().filter(|v| !v.is_empty());
@@ -16,7 +16,7 @@ pub(super) fn from_environment(server: &Uri) -> Option<String> {
     (!direct).then(|| if proxy.contains("://") { proxy } else { format!("http://{proxy}") })
 }
 
-/// Returns true if a server is reached without a proxy: the local host, and all entries of the list.
+/// Returns true if a server is connected to without a proxy: the local host, and all servers that match `no_proxy`.
 fn is_direct(server: &Uri, no_proxy: &str) -> bool {
     let host =
         server.host().unwrap_or_default().trim_matches(['[', ']']).trim_end_matches('.').to_lowercase();
@@ -34,7 +34,7 @@ fn is_direct(server: &Uri, no_proxy: &str) -> bool {
 /// The host and port of a server.
 struct Host<'h> {
     name: &'h str,
-    /// The address, if the name is one.
+    /// The IP address, if the name is one.
     ip: Option<IpAddr>,
     port: u16,
 }
@@ -52,8 +52,8 @@ fn in_network(ip: IpAddr, entry: &str) -> bool {
     width == network_width && length <= width && ip & mask == network & mask
 }
 
-/// Matches a host or address, optionally with a port. A domain also matches its subdomains; with a leading `.` or
-/// `*.`, only these.
+/// Matches a host or address, optionally with a port. A domain also matches its subdomains. With a leading `.` or `*.`,
+/// it only matches subdomains.
 fn matches_host(host: &Host<'_>, entry: &str) -> bool {
     // An IPv6 address without brackets has colons but no port.
     let with_port = if entry.parse::<IpAddr>().is_ok() { None } else { entry.rsplit_once(':') };
@@ -62,7 +62,7 @@ fn matches_host(host: &Host<'_>, entry: &str) -> bool {
         Some((_, Ok(_))) => return false,
         _ => entry,
     };
-    // Addresses are compared as numbers, since an IPv6 address can be written in several forms.
+    // Addresses are compared as numbers, since the same IPv6 address can be written in different ways.
     let address = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name).parse();
     if let Some(ip) = host.ip {
         return address == Ok(ip);

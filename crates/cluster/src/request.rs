@@ -1,7 +1,7 @@
 //! HTTP requests and responses: retries, redirects, and limits of time and size.
 //!
-//! Every request here is safe to repeat: it reads, applies server-side, is a dry run, or is conditional on the
-//! resource version or UID of its object. The content of requests is up to the other modules.
+//! Every request here can safely be repeated: it is a read, a server-side apply or a dry run, or it is conditional on
+//! the resource version or UID of its object. Other modules determine the content of requests.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -45,12 +45,12 @@ pub(super) fn unordered<F: Future>(
     iter(work.into_iter().collect::<Vec<_>>()).buffer_unordered(parallel.max(1))
 }
 
-/// Maximum size of a response in bytes. The largest real responses, OpenAPI documents with hundreds of custom
-/// resources, have some tens of millions.
+/// The maximum size of a response in bytes. The largest real responses, OpenAPI documents with hundreds of custom
+/// resources, have some tens of millions of bytes.
 pub(super) const MAX_RESPONSE: usize = 256 << 20;
 
-/// Maximum size of a response with one object in bytes. etcd accepts 1.5 MB for an object, and many are requested
-/// in parallel.
+/// The maximum size of a response with one object in bytes. etcd accepts 1.5 MB for an object, and many objects are
+/// requested in parallel.
 pub(super) const MAX_OBJECT: usize = 16 << 20;
 
 /// Maximum number of retries.
@@ -59,7 +59,7 @@ const RETRIES: u32 = 6;
 /// Maximum number of retries if the server sends `Retry-After`.
 const RETRY_AFTER_RETRIES: u32 = 10;
 
-/// The pause before the first retry. It doubles for each further one.
+/// The pause before the first retry. It doubles for each further retry.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 /// Maximum pause that a server may request.
@@ -77,7 +77,7 @@ pub(super) struct ApiRequest {
     pub(super) accept: &'static str,
     pub(super) content_type: &'static str,
     pub(super) body: Vec<u8>,
-    /// Maximum size of the response in bytes.
+    /// The maximum size of the response in bytes.
     pub(super) max_bytes: usize,
     /// True if temporary failures are retried.
     pub(super) is_retried: bool,
@@ -96,7 +96,7 @@ impl ApiRequest {
         Self { max_bytes: MAX_OBJECT, ..Self::get(path) }
     }
 
-    /// Returns a GET request for the metadata of one object, which may be large otherwise.
+    /// Returns a GET request for the metadata of one object, since the whole object may be large.
     pub(super) fn metadata(path: impl Into<String>) -> Self {
         Self { accept: METADATA, ..Self::object(path) }
     }
@@ -122,11 +122,11 @@ pub(super) const JSON: &str = "application/json";
 pub(super) const JSON_PATCH: &str = "application/json-patch+json";
 pub(super) const MERGE_PATCH: &str = "application/merge-patch+json";
 
-/// Media type for the metadata of an object. Servers without support return the whole object.
+/// The media type for the metadata of an object. Servers that do not support it return the whole object.
 pub(super) const METADATA: &str =
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 
-/// The same for the objects of a list.
+/// The media type for the metadata of the objects in a list.
 pub(super) const METADATA_LIST: &str =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
@@ -137,12 +137,12 @@ pub(super) struct ApiResponse {
     /// The texts of its `Warning` headers.
     pub(super) warnings: Vec<String>,
     pub(super) body: Vec<u8>,
-    /// The path that was answered: that of the request, or the target of a redirect.
+    /// The path of the response: that of the request, or the target of a redirect.
     pub(super) path: String,
 }
 
 impl ApiResponse {
-    /// Returns an object that is known already, as if it had been requested.
+    /// Returns an object that is already known, as if it had been requested.
     pub(super) fn ok(path: &str, body: Vec<u8>) -> Self {
         Self { status: 200, warnings: Vec::new(), body, path: path.into() }
     }
@@ -173,11 +173,11 @@ enum RequestAttempt {
 }
 
 impl Cluster {
-    /// Sends a request. Retries while the server is busy or a connection breaks, and follows redirects of reads on
-    /// the same server.
+    /// Sends a request. Retries if the server is busy or a connection breaks, and follows redirects of reads on the
+    /// same server.
     ///
     /// # Errors
-    /// No response arrived, or not in time. An HTTP error is a response.
+    /// There is no response, or it did not arrive in time. An HTTP error is a response.
     pub(super) async fn send(&self, request: &ApiRequest) -> Result<ApiResponse> {
         let Some(limit) = self.timeouts.total() else {
             let until = self.timeouts.retry_window().map(|within| Instant::now() + within);
@@ -188,7 +188,8 @@ impl Cluster {
         response.unwrap_or_else(|_| Err(uncertain(request, timeout_error(&self.endpoint, limit))))
     }
 
-    /// Starts no attempt that could not finish in time: the last response is more useful than a timeout.
+    /// Sends a request until a deadline. Does not start a retry that could not finish in time, since the last response
+    /// is more useful than a timeout.
     async fn send_until(&self, request: &ApiRequest, until: Option<Instant>) -> Result<ApiResponse> {
         let (mut request, mut redirects, mut replaced, mut pauses) =
             (request.clone(), 0, false, Pauses::default());
@@ -221,7 +222,7 @@ impl Cluster {
         }
     }
 
-    /// Returns the result for a response that did not arrive, or only in part.
+    /// Returns the result for a response that did not arrive, or arrived only in part.
     fn lost(&self, request: &ApiRequest, error: &kube::Error) -> RequestAttempt {
         let (problem, is_closed) = (connection_error(&self.endpoint, error), is_closed_connection(error));
         let was_reachable = self.has_answered.load(Ordering::Relaxed) || is_closed;
@@ -269,8 +270,8 @@ impl Cluster {
         RequestAttempt::Answered { response, retry_after: retry_after.map(Duration::from_secs), location }
     }
 
-    /// Returns the path that a read is redirected to, relative to the path of the server's URL. Only redirects on
-    /// the same server are followed, since the credentials are for no other.
+    /// Returns the path to which a read is redirected, relative to the path of the server's URL. Only redirects on the
+    /// same server are followed, since the credentials must not be sent to another one.
     fn redirected(&self, request: &ApiRequest, location: &str) -> Option<String> {
         let from_root = location.strip_prefix(origin(&self.endpoint.server)).unwrap_or(location);
         let below = &self.endpoint.server[origin(&self.endpoint.server).len()..];
@@ -282,15 +283,15 @@ impl Cluster {
     /// Returns the response to a request.
     ///
     /// # Errors
-    /// No response, or an HTTP error.
+    /// There is no response, or it is an HTTP error.
     pub(super) async fn get(&self, request: &ApiRequest) -> Result<ApiResponse> {
         self.send(request).await?.into_result().map_err(|api_error| api_error.diagnostic(&self.endpoint))
     }
 
-    /// Returns the response to a request, or none if the server does not have the object.
+    /// Returns the response to a request, or `None` if the server does not have the object.
     ///
     /// # Errors
-    /// No response, or any other HTTP error.
+    /// There is no response, or it is another HTTP error.
     pub(super) async fn find(&self, request: &ApiRequest) -> Result<Option<ApiResponse>> {
         match self.send(request).await?.into_result() {
             Ok(response) => Ok(Some(response)),
@@ -302,16 +303,16 @@ impl Cluster {
     /// Returns the JSON response to a request.
     ///
     /// # Errors
-    /// No response, an HTTP error, or JSON of another shape.
+    /// There is no response, or it is an HTTP error or other JSON than expected.
     pub(super) async fn get_json<T: DeserializeOwned>(&self, request: &ApiRequest) -> Result<T> {
         let response = self.get(request).await?;
         self.parse_response(json::decode, &response)
     }
 
-    /// Returns the JSON response to a request, or none if the server does not have the object.
+    /// Returns the JSON response to a request, or `None` if the server does not have the object.
     ///
     /// # Errors
-    /// No response, any other HTTP error, or JSON of another shape.
+    /// There is no response, or it is another HTTP error or other JSON than expected.
     pub(super) async fn find_json<T: DeserializeOwned>(&self, request: &ApiRequest) -> Result<Option<T>> {
         let response = self.find(request).await?;
         response.map(|response| self.parse_response(json::decode, &response)).transpose()
@@ -330,8 +331,8 @@ impl Cluster {
     }
 }
 
-/// Returns true if a response without known length is truncated. Such a response ends with the connection, for
-/// whatever reason that was closed.
+/// Returns true if a response without a known length is truncated. The end of such a response is the end of the
+/// connection, whatever the reason for closing it was.
 fn is_truncated(head: &Parts, body: &[u8]) -> bool {
     let has_header = |name| head.headers.contains_key(name);
     let has_length = has_header(header::CONTENT_LENGTH) || has_header(header::TRANSFER_ENCODING);
@@ -339,7 +340,7 @@ fn is_truncated(head: &Parts, body: &[u8]) -> bool {
     is_unbounded && serde_json::from_slice::<IgnoredAny>(body).is_err_and(|error| error.is_eof())
 }
 
-/// Adds a note that a change may have been made although no response arrived.
+/// Adds a note that a change may have been made although there was no response.
 fn uncertain(request: &ApiRequest, problem: Diagnostic) -> Diagnostic {
     match request.method {
         Method::PATCH if !request.path.contains("dryRun=All") => {
@@ -357,14 +358,14 @@ fn origin(url: &str) -> &str {
     &url[..end]
 }
 
-/// Pauses between retries.
+/// The pauses between retries.
 #[derive(Debug, Default)]
 struct Pauses {
     retries: u32,
 }
 
 impl Pauses {
-    /// Returns the pause after a response; none if the response is final.
+    /// Returns the pause after a response, or `None` if the response is final.
     fn after(&mut self, status: u16, retry_after: Option<Duration>) -> Option<Duration> {
         match (status, retry_after) {
             (429 | 500.., Some(pause)) => {
@@ -376,8 +377,8 @@ impl Pauses {
         }
     }
 
-    /// Returns the pause after a broken connection. If none was ever established, the address is probably wrong
-    /// and there is no retry.
+    /// Returns the pause after a broken connection. If no connection was ever established, the address is probably
+    /// wrong and there is no retry.
     fn after_loss(&mut self, was_reachable: bool) -> Option<Duration> {
         if was_reachable { self.next() } else { None }
     }
@@ -393,7 +394,7 @@ enum Collected {
     All(Vec<u8>),
     TooMuch,
     Broken(kube::Error),
-    /// No data arrived for this time.
+    /// No data arrived for the given time.
     Silent(Duration),
 }
 
@@ -435,7 +436,7 @@ fn warning_text(header: &str) -> Option<String> {
     None
 }
 
-/// Builds the HTTP request. It fails if the path is invalid.
+/// Creates the HTTP request. Fails if the path is invalid.
 fn http_request(request: &ApiRequest) -> Result<http::Request<Body>> {
     let mut builder = http::Request::builder()
         .method(request.method.clone())

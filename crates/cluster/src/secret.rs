@@ -1,4 +1,4 @@
-//! Masks the values of Secrets, but shows which ones change.
+//! Masks the values of Secrets, but shows which of them change.
 
 use smp_merge::schema::Gvk;
 use smp_overlay::resource::{Resource, mask_secret, secret_values};
@@ -17,13 +17,13 @@ pub(super) fn is_secret_field(name: &str) -> bool {
     ["data", "stringData"].contains(&name)
 }
 
-/// Masks the values of both versions of a Secret as `kubectl diff` does: `***`, or `*** (before)` and
-/// `*** (after)` where they differ. In addition, `stringData` and the last-applied annotation are masked.
+/// Masks the values of both versions of a Secret like `kubectl diff`: `***`, or `*** (before)` and `*** (after)` for
+/// values that differ. Also masks `stringData` and the last-applied annotation.
 pub(super) fn mask(old: Option<&mut Node>, new: Option<&mut Node>) {
     mask_secret(old, new, &|_, _| [BEFORE, AFTER].map(str::to_string));
 }
 
-/// Masks the values of a Secret in a message of the API server: some servers repeat values.
+/// Masks the values of a Secret in a message of the API server, since some servers include values.
 pub(super) fn mask_values(text: &str, resource: &Resource) -> String {
     secret_values([resource.node()]).mask(text).into_owned()
 }

@@ -1,4 +1,4 @@
-//! Situations that are rare with real servers: old discovery, busy servers, lost connections.
+//! Tests of situations that are rare with real servers: old discovery, busy servers, lost connections.
 
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
@@ -77,7 +77,7 @@ fn servers_without_aggregated_discovery_are_queried_by_version() {
                 &fieldValidation=Strict";
     let before = "GET /apis/apps/v1/namespaces/default/deployments/d";
     let mut requests = fake.take_requests();
-    // Admission webhooks are listed while the object is read.
+    // The admission webhooks are listed while the object is read, so the order is not fixed.
     requests[2..4].sort_unstable();
     let admission = "GET /apis/admissionregistration.k8s.io/v1";
     assert_eq!(requests, ["GET /apis", "GET /apis/apps/v1", admission, before, before, want]);
@@ -397,7 +397,7 @@ fn redirect_to_a_newer_document_is_followed() {
     );
 }
 
-/// Aggregated API servers may use any hashes.
+/// Aggregated API servers may use any hashes, so they cannot be verified.
 #[test]
 fn documents_with_unverified_hashes_are_cached_for_offline_use() {
     let fake = FakeServer::start(|request| {
@@ -413,7 +413,7 @@ fn documents_with_unverified_hashes_are_cached_for_offline_use() {
     let cache = SchemaCache::open(Some(folder.path().into())).expect("given");
     let foos = ["ex.io/v1", "ex.org/v1"].map(|version| Gvk::from_manifest(version, "Foo"));
     let mut requests = Vec::new();
-    // Each run looks up some kinds: all, none, one.
+    // Each run looks up some of the kinds: all, none, or one.
     for kinds in [&foos[..], &[], &foos[..1]] {
         let live = LiveSchema::new(fake.options.clone(), Some(cache.clone()));
         live.group_versions().expect("a response");
@@ -481,7 +481,7 @@ fn each_run_fetches_the_current_documents() {
     assert!(has("b"));
 }
 
-/// A ConfigMap that `kubectl apply` applied client-side, or that was migrated from it already.
+/// Returns a ConfigMap that `kubectl apply` applied client-side. With `is_migrated`, it was already migrated.
 fn applied_client_side(is_migrated: bool) -> Reply {
     let (manager, operation) = if is_migrated { ("kubectl-smp", "Apply") } else { ("kubectl", "Update") };
     ok(format!(
@@ -556,7 +556,7 @@ fn object_that_cannot_be_read_does_not_count_as_gone() {
     assert_eq!(sent, 1, "nothing is applied while the object may still exist");
 }
 
-/// A document of `ex.io/v1` in which the kind has a list of the given type.
+/// Returns a document of `ex.io/v1` in which the kind has a list of the given type.
 fn document(list_type: &str) -> String {
     format!(
         r#"{{"components":{{"schemas":{{"io.ex.Foo":{{"type":"object",
@@ -566,7 +566,7 @@ fn document(list_type: &str) -> String {
     )
 }
 
-/// A server that serves Foo, whose CRD cannot be read, and publishes `later` some time after the first request.
+/// Starts a server that serves Foo, whose CRD cannot be read, and publishes `later` some time after the first request.
 fn late_server(first: &'static str, later: &'static str, after: Duration) -> FakeServer {
     let start = std::sync::OnceLock::new();
     FakeServer::start(move |request| {

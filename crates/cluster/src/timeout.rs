@@ -44,7 +44,7 @@ impl RequestTimeout {
         }
     }
 
-    /// Waits for a future, at most for the time that the server may send nothing.
+    /// Waits for a future, at most for the time in which the server may send nothing.
     pub(super) async fn idle_limited<T>(
         self,
         future: impl Future<Output = T>,

@@ -1,7 +1,7 @@
 //! Removal of temporary files when a program is terminated.
 //!
-//! Temporary files and directories are created with [`make`], which registers their paths. [`end`] removes
-//! all registered paths. This module does not handle signals: a program must call [`end`] before it exits.
+//! Temporary files and directories are created with [`create`], which registers their paths. [`remove_all`] removes all
+//! registered paths. This module does not handle signals: a program must call [`remove_all`] before it exits.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,11 +16,11 @@ static REGISTERED: Mutex<BTreeMap<PathBuf, TemporaryKind>> = Mutex::new(BTreeMap
 pub(super) enum TemporaryKind {
     /// A file, or a directory with its content.
     FileOrDirectory,
-    /// A directory that is only removed if it is empty, since others may have put files there.
+    /// A directory that is only removed if it is empty, since other programs may have put files into it.
     EmptyDirectory,
 }
 
-/// The registered paths. While this is held, [`end`] waits.
+/// The registered paths. While this value exists, [`remove_all`] waits.
 pub(super) struct RegisteredPaths(MutexGuard<'static, BTreeMap<PathBuf, TemporaryKind>>);
 
 /// Locks the registered paths.
@@ -43,7 +43,7 @@ impl RegisteredPaths {
     }
 }
 
-/// Creates a file or directory and registers its path under the lock, so that it is never unregistered.
+/// Creates a file or directory and registers its path under the same lock, so that no path is missed.
 pub(super) fn create<T>(
     make: impl FnOnce() -> io::Result<T>,
     path: impl FnOnce(&T) -> &Path,
@@ -56,16 +56,16 @@ pub(super) fn create<T>(
 
 /// Removes all temporary files and directories, for programs that exit without unwinding.
 ///
-/// A running commit of a journal is finished first. While the returned value is held, no temporary files can
-/// be created and no files can be changed, so hold it until the program exits.
+/// A running commit of a journal is finished first. While the returned value exists, no temporary files can be created
+/// and no files can be changed, so keep it until the program exits.
 #[must_use = "removed files could be created again"]
 pub fn remove_all() -> impl Sized {
     let registered = lock_registered();
-    // The content of a directory comes after the directory.
+    // The content of a directory is sorted after the directory.
     for (path, leftover) in registered.0.iter().rev() {
         match leftover {
             TemporaryKind::FileOrDirectory => remove_whole(path),
-            // Files that others put there are kept.
+            // Files of other programs in the directory are kept.
             TemporaryKind::EmptyDirectory => drop(fs::remove_dir(path)),
         }
     }
@@ -73,7 +73,7 @@ pub fn remove_all() -> impl Sized {
 }
 
 fn remove_whole(path: &Path) {
-    /// The number of attempts: other processes may still be writing into the directory.
+    /// The number of attempts, since other processes may still write into the directory.
     const ATTEMPTS: usize = 100;
 
     for _ in 0..ATTEMPTS {

@@ -1,4 +1,4 @@
-//! The files below one directory on disk, and no others.
+//! Access to the files below one directory on disk only.
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
@@ -10,14 +10,14 @@ use cap_std::fs::{Dir, FileType};
 use super::handle::Handle;
 use super::tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile};
 
-/// A directory sandbox: paths outside are rejected, including `..` and symlinks that leave the directory.
+/// A directory sandbox: paths outside of the directory are rejected, including `..` and symlinks that leave the
+/// directory.
 ///
-/// Used for files of others, such as fetched repositories. Its paths are real paths on disk, so that other
-/// programs find the files. The opened directory stays the same, even if another directory is moved to its
-/// path.
+/// Used for files from other people, such as fetched repositories. Its paths are real paths on disk, so that other
+/// programs can find the files. The opened directory stays the same even if another directory is moved to its path.
 #[derive(Debug)]
 pub struct ConfinedTree {
-    /// The real path.
+    /// The real path of the directory.
     top: PathBuf,
     directory: Dir,
 }
@@ -33,7 +33,7 @@ impl ConfinedTree {
         Ok(Self { top, directory })
     }
 
-    /// Resolves a path, and returns its real path relative to the top.
+    /// Resolves a path, and returns its real path relative to the directory.
     fn follow(&self, path: &Path) -> io::Result<PathBuf> {
         self.directory.canonicalize(self.below(path)?).map_err(normalize_error)
     }
@@ -43,7 +43,7 @@ impl ConfinedTree {
         self.top.join(names.collect::<PathBuf>())
     }
 
-    /// Returns a path relative to the top. Symlinks and `..` in it are not resolved.
+    /// Returns a path relative to the directory. Symlinks and `..` in it are not resolved.
     fn below<'p>(&self, path: &'p Path) -> io::Result<&'p Path> {
         let below = path.strip_prefix(&self.top).map_err(|_| outside_error())?;
         Ok(if below.as_os_str().is_empty() { Path::new(".") } else { below })
@@ -64,7 +64,7 @@ impl FileTree for ConfinedTree {
     }
 
     fn open(&self, path: &Path) -> io::Result<OpenFile> {
-        // A located path contains no symlinks, unless it was replaced since.
+        // A located path contains no symlinks, unless it was replaced since then.
         if let Some(handle) = Handle::open_real_in(&self.directory, self.below(path)?, path) {
             return Ok(OpenFile::on_disk(handle));
         }
@@ -120,8 +120,7 @@ pub fn is_outside_error(error: &io::Error) -> bool {
     matches!(error.get_ref(), Some(why) if why.is::<OutsideError>())
 }
 
-/// Converts the error with which cap-std rejects paths outside of the directory, which is not an error of the
-/// system.
+/// Converts the error with which cap-std rejects paths outside of the directory, since it is not a system error.
 fn normalize_error(error: io::Error) -> io::Error {
     let is_from_cap_std = error.kind() == ErrorKind::PermissionDenied && error.raw_os_error().is_none();
     if is_from_cap_std { outside_error() } else { error }

@@ -10,9 +10,9 @@ use super::walk::{TreeWalk, WalkOptions};
 use super::write::check_no_pending_write;
 use smp_text::diagnostic::Result;
 
-/// A directory of a tree. Its owner can look up and read files from there.
+/// A directory of a tree, from which files can be looked up and read.
 ///
-/// The owner decides which of the located files may be used.
+/// The owner of the handle determines which of the located files may be used.
 #[derive(Debug, Clone)]
 pub struct Directory {
     tree: Arc<dyn FileTree>,
@@ -51,13 +51,13 @@ impl Directory {
         Self { tree: self.tree.clone(), path: path.into() }
     }
 
-    /// Returns another directory of the same tree, whose reads are recorded separately.
+    /// Returns another directory of the same tree. Reads from it are recorded separately.
     #[must_use]
     pub fn part_at(&self, path: PathBuf) -> Self {
         Self { tree: self.tree.part().unwrap_or_else(|| self.tree.clone()), path: path.into() }
     }
 
-    /// Records that results of this directory depend on everything that is read from another one.
+    /// Records that results of this directory depend on all reads from another directory.
     pub fn record_dependency(&self, other: &Self) {
         self.tree.record_dependency(&other.tree);
     }

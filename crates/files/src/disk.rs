@@ -9,7 +9,7 @@ use super::handle::Handle;
 use super::stamp::stamp_of;
 use super::tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile, may_run};
 
-/// The file system as this process sees it.
+/// The file system of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DiskTree;
 
@@ -18,8 +18,8 @@ impl FileTree for DiskTree {
         std::env::current_dir()?.canonicalize()
     }
 
-    /// Resolves a path. `from` contains no symlinks, so only `path` is examined. If it contains a symlink,
-    /// the system resolves the whole path.
+    /// Resolves a path. `from` contains no symlinks, so only `path` is examined. If `path` contains a symlink, the
+    /// system resolves the whole path.
     fn locate(&self, from: &Path, path: &Path) -> io::Result<Located> {
         without_links(from, path).unwrap_or_else(|| {
             let real = from.join(path).canonicalize()?;
@@ -57,7 +57,7 @@ impl FileTree for DiskTree {
     }
 }
 
-/// Returns the time of the last change of the content or the metadata, which programs cannot set.
+/// Returns the time of the last change of the content or the metadata (ctime), which programs cannot set.
 #[cfg(all(feature = "watch", unix))]
 fn change_time(metadata: &fs::Metadata) -> String {
     use std::os::unix::fs::MetadataExt as _;
@@ -71,7 +71,7 @@ fn change_time(_: &fs::Metadata) -> String {
 }
 
 impl DiskTree {
-    /// Returns true if a path leads to an executable file.
+    /// Returns true if a path refers to an executable file.
     ///
     /// # Errors
     /// The path does not exist.
@@ -79,38 +79,38 @@ impl DiskTree {
         fs::metadata(path).map(|metadata| may_run(&metadata))
     }
 
-    /// Returns true if a path is a symlink, whatever its target.
+    /// Returns true if a path is a symlink, whatever its target is.
     pub fn is_link(path: &Path) -> bool {
         fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
     }
 
-    /// Returns the time of the last change of a file; none if it does not exist.
+    /// Returns the time of the last change of a file, or `None` if it does not exist.
     #[cfg(feature = "watch")]
     pub(crate) fn modified(path: &Path) -> Option<std::time::SystemTime> {
         fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
     }
 
-    /// Returns the stamp of what a path leads to; none if it does not exist.
+    /// Returns the stamp of the file or directory at a path, or `None` if it does not exist.
     #[cfg(feature = "watch")]
     pub(crate) fn stamp(path: &Path) -> Option<String> {
         fs::metadata(path).ok().map(|metadata| format!("{} {}", stamp_of(&metadata), change_time(&metadata)))
     }
 
-    /// Returns the path to which a symlink leads, which may not exist; none if the path is not a symlink.
+    /// Returns the target of a symlink, which may not exist, or `None` if the path is not a symlink.
     #[cfg(feature = "watch")]
     pub(crate) fn target_of_link(path: &Path) -> Option<PathBuf> {
         let target = fs::read_link(path).ok()?;
         Some(super::lexical::clean_path(&path.parent()?.join(target)))
     }
 
-    /// Returns the stamp of a symlink itself; none if it does not exist.
+    /// Returns the stamp of a symlink itself, or `None` if it does not exist.
     #[cfg(feature = "watch")]
     pub(crate) fn stamp_of_link(path: &Path) -> Option<String> {
         fs::symlink_metadata(path).ok().map(|metadata| stamp_of(&metadata))
     }
 
-    /// Returns true if a file, and the symlink that may lead to it, belongs to the owner of a directory or to
-    /// root.
+    /// Returns true if a file belongs to the owner of a directory or to root. If the path is a symlink, the symlink
+    /// must also belong to one of them.
     #[cfg(unix)]
     pub(crate) fn is_trusted(file: &Path, directory: &Path) -> bool {
         use std::os::unix::fs::MetadataExt as _;
@@ -128,8 +128,8 @@ impl DiskTree {
     }
 }
 
-/// Resolves a path without symlinks. Returns `None` for paths with symlinks, with `..` after a name, and that
-/// are not plain relative paths.
+/// Resolves a path without symlinks. Returns `None` for paths that contain symlinks or `..` after a name, and for paths
+/// that are not plain relative paths.
 fn without_links(from: &Path, path: &Path) -> Option<io::Result<Located>> {
     let path = path.to_str().filter(|_| from.is_absolute())?;
     if path.starts_with('/') || path.contains(['\\', ':']) {

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::tree::{DirectoryEntry, FileTree, Located, OpenFile};
 
-/// The files of another tree, some with changed content, so that a change can be tried before it is written.
+/// The files of another tree with changed content for some of them, so that a change can be tested before it is
+/// written.
 #[derive(Debug)]
 pub struct EditedTree {
     tree: Arc<dyn FileTree>,
@@ -23,7 +24,7 @@ impl EditedTree {
         Self { tree, contents }
     }
 
-    /// Opens a file with changed content; none for any other file.
+    /// Opens a file with changed content. Returns `None` for any other file.
     fn open_edited(&self, path: &Path) -> Option<OpenFile> {
         let found = self.tree.locate(Path::new(""), path).ok()?;
         let content = self.contents.get(found.path())?;

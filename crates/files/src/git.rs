@@ -1,4 +1,4 @@
-//! Trees of git revisions, read from the object database. Nothing is checked out and nothing is written.
+//! Trees of git revisions, read from the object database. Nothing is checked out or written.
 
 mod working_tree;
 
@@ -71,7 +71,7 @@ impl GitRepository {
             _ => failed("cannot open the git repository", &error),
         })?;
         let repository = found.to_thread_local();
-        // Without a working tree, the paths of revisions start from the repository itself.
+        // Without a working tree, the paths in revisions start at the repository itself.
         let top = repository.workdir().unwrap_or(repository.git_dir());
         let is_bare = repository.workdir().is_none();
         let root = DiskTree.locate(Path::new(""), top).map_err(|error| {
@@ -90,13 +90,13 @@ impl GitRepository {
         &self.root
     }
 
-    /// Returns true if the working tree may lack files of the revision that is checked out.
+    /// Returns true if the working tree may lack files of the checked-out revision.
     #[must_use]
     pub fn is_sparse(&self) -> bool {
         self.is_sparse
     }
 
-    /// Returns the files on disk. The content of those that did not change is known without reading them.
+    /// Returns the files on disk. The content IDs of unchanged files are known without reading them.
     ///
     /// # Errors
     /// The repository has no working tree.
@@ -141,8 +141,8 @@ impl GitRepository {
         })
     }
 
-    /// Returns the files that change when a revision such as `HEAD~1` or `main` becomes another commit. Some may not
-    /// exist, such as those of a branch that is not created yet.
+    /// Returns the files that change when a revision such as `HEAD~1` or `main` becomes another commit. Some of them
+    /// may not exist, such as that of a branch that has not been created yet.
     #[must_use]
     pub fn reference_files(&self, revision: &str) -> Vec<PathBuf> {
         let name = revision.split(['~', '^', '@', ':']).next().unwrap_or_default();
@@ -196,7 +196,7 @@ impl GitEntry {
     fn file_kind(&self) -> FileKind {
         match self.kind {
             EntryKind::Tree => FileKind::Directory,
-            // A submodule: its files are in another repository.
+            // This is a submodule. Its files are in another repository.
             EntryKind::Commit => FileKind::Other,
             EntryKind::Blob | EntryKind::BlobExecutable => FileKind::File,
             EntryKind::Link => FileKind::Link,
@@ -204,7 +204,7 @@ impl GitEntry {
     }
 }
 
-/// The files of a git revision, by their paths in the working tree. Paths outside of it do not exist.
+/// The files of a git revision, by their paths in the working tree. Paths outside of the working tree do not exist.
 pub struct GitTree {
     repository: GitRepository,
     /// The tree object of the revision.
@@ -223,10 +223,10 @@ impl fmt::Debug for GitTree {
 
 /// A resolved path in a revision.
 enum GitObject {
-    /// A directory above the working tree, which contains only the next part of its path.
+    /// A directory above the working tree. It contains only the next part of the path to the working tree.
     Above,
     Directory(ObjectId),
-    /// The commit of a submodule. Everything in a submodule counts as the submodule itself.
+    /// The commit of a submodule. All paths in a submodule are resolved to the submodule itself.
     Submodule(ObjectId),
     File(ObjectId),
     Link(ObjectId),
@@ -319,7 +319,7 @@ impl GitTree {
                 }
                 Some(".") => {}
                 Some("..") => {
-                    // In a submodule, it may follow a symlink.
+                    // In a submodule, `..` may follow a symlink.
                     let is_known = !matches!(at.last(), Some((_, GitObject::Submodule(_))));
                     if at.len() > 1 && is_known {
                         at.pop();

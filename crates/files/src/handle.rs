@@ -1,8 +1,7 @@
 //! Handles of open files on disk, with their real paths.
 //!
-//! Between the time a path is checked and the time it is opened, another process may replace a part of it. An
-//! open file cannot be replaced, so callers check the path of the [`Handle`] to decide whether a file may be
-//! read.
+//! Another process may replace a part of a path after the path was checked and before it is opened. An open file cannot
+//! be replaced, so callers check the path of the [`Handle`] to determine if a file may be read.
 
 use std::borrow::Cow;
 use std::fs::{File, Metadata};
@@ -24,15 +23,15 @@ pub(super) struct Handle {
 /// The path of an open file.
 #[derive(Debug)]
 enum OpenedPath {
-    /// The real path. No symlink was followed when it was opened. If it was opened below a directory handle,
-    /// symlinks within that directory may have been followed.
+    /// The real path. No symlink was followed when the file was opened, except within a directory handle below which it
+    /// was opened.
     Real(PathBuf),
     /// The path that was opened.
     Unresolved(PathBuf),
 }
 
 impl Handle {
-    /// Opens a path without blocking, for example without waiting for the writer of a pipe.
+    /// Opens a path without blocking. For example, it does not wait for the writer of a pipe.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         if let Some(file) = system::open_without_links(path) {
             return Ok(Self { file, path: OpenedPath::Real(path.to_path_buf()) });
@@ -40,7 +39,7 @@ impl Handle {
         Ok(Self { file: system::open_nonblocking(path)?, path: OpenedPath::Unresolved(path.to_path_buf()) })
     }
 
-    /// Opens a path below a directory if it contains no symlinks. `real` is the real path of both together.
+    /// Opens a path below a directory if it contains no symlinks. `real` is the real path of the file.
     ///
     /// Returns `None` if the path contains symlinks or the system cannot check it.
     #[cfg(not(target_family = "wasm"))]
@@ -49,8 +48,8 @@ impl Handle {
         Some(Self { file, path: OpenedPath::Real(real.to_path_buf()) })
     }
 
-    /// Opens a path below a directory like [`Handle::open`]. Symlinks that leave the directory are rejected.
-    /// `real` is the real path of both together, which was resolved before.
+    /// Opens a path below a directory like [`Handle::open`]. Symlinks that leave the directory are rejected. `real` is
+    /// the real path of the file, which was resolved before.
     #[cfg(not(target_family = "wasm"))]
     pub(super) fn open_in(directory: &Dir, name: &Path, real: PathBuf) -> io::Result<Self> {
         let mut options = OpenOptions::new();
@@ -85,7 +84,7 @@ impl Handle {
     }
 }
 
-/// Resolves a path, and checks that it still leads to the open file.
+/// Resolves a path, and checks that it still refers to the open file.
 fn resolve_and_check(file: &File, path: &Path) -> io::Result<PathBuf> {
     let real = path.canonicalize()?;
     if system::is_at(file, &real)? {
@@ -109,7 +108,7 @@ mod system {
     /// process.
     const NONBLOCKING: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-    /// Returns the same flags in the form that other libraries use.
+    /// Returns the same flags as an integer, as other libraries expect them.
     pub(super) fn nonblocking_flags() -> i32 {
         i32::try_from(NONBLOCKING.bits()).unwrap_or_default()
     }
@@ -118,8 +117,8 @@ mod system {
         OpenOptions::new().read(true).custom_flags(nonblocking_flags()).open(path)
     }
 
-    /// Opens an absolute path that contains no symlinks. Returns `None` if it contains one, is relative, cannot be
-    /// opened, or if the system cannot check it.
+    /// Opens an absolute path that contains no symlinks. Returns `None` if it contains one, is relative, or cannot be
+    /// opened, and if the system cannot check it.
     #[cfg(target_os = "linux")]
     pub(super) fn open_without_links(path: &Path) -> Option<File> {
         use std::os::unix::ffi::OsStrExt as _;
@@ -138,7 +137,7 @@ mod system {
         None
     }
 
-    /// Like [`open_without_links`], for a path below an open directory.
+    /// Opens a path below an open directory like [`open_without_links`].
     #[cfg(target_os = "linux")]
     pub(super) fn open_in_without_links(directory: &Dir, name: &Path) -> Option<File> {
         use std::os::unix::ffi::OsStrExt as _;
@@ -170,7 +169,7 @@ mod system {
 
     /// Returns the real path of an open file, or `None` if the system does not provide it.
     ///
-    /// Linux appends ` (deleted)` to the name of a removed file; the directory is still correct.
+    /// Linux appends ` (deleted)` to the name of a removed file. The directory is still correct.
     #[cfg(target_os = "linux")]
     pub(super) fn path_of(file: &File) -> Option<io::Result<PathBuf>> {
         use std::os::fd::AsRawFd as _;
@@ -193,7 +192,7 @@ mod system {
         None
     }
 
-    /// Returns true if a file is the one at a path that contains no symlinks.
+    /// Returns true if an open file is the file at a path that contains no symlinks.
     pub(super) fn is_at(file: &File, real: &Path) -> io::Result<bool> {
         let step = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
         let mut above = openat(CWD, "/", step, Mode::empty())?;
@@ -235,8 +234,8 @@ mod system {
         None
     }
 
-    /// Returns true if a file is the one at a path. While a file is open, Windows does not allow replacing
-    /// the directories above it.
+    /// Returns true if an open file is the file at a path. Windows does not allow the directories above an open file to
+    /// be replaced.
     pub(super) fn is_at(file: &File, real: &Path) -> io::Result<bool> {
         let own = same_file::Handle::from_file(file.try_clone()?)?;
         Ok(same_file::Handle::from_path(real)? == own)

@@ -1,4 +1,4 @@
-//! Lexical path operations, which do not access the file system.
+//! Lexical path operations. They do not access the file system.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -10,7 +10,7 @@ pub fn clean_path(path: &Path) -> PathBuf {
             Component::CurDir => {}
             Component::ParentDir => match out.components().next_back() {
                 Some(Component::Normal(_)) => _ = out.pop(),
-                // `..` at the root is the root.
+                // `..` in the root directory is the root directory.
                 Some(Component::RootDir | Component::Prefix(_)) => {}
                 _ => out.push(part),
             },

@@ -2,11 +2,10 @@
 //!
 //! Part of `kubectl-smp`; this crate promises no stability of its own.
 //!
-//! This crate contains file trees ([`FileTree`]: on disk, in memory, confined to a directory), the record of
-//! what was read ([`ReadSet`]), safe writes of one or many files (`write`), caches (`store`), temporary files
-//! and the sandbox. Only [`FileTree::open`] opens a path. Callers get a tree, or a [`Directory`] of one, and
-//! do not depend on where it is stored. Read errors are those of the system: callers know which entry of
-//! which file contained the path and add it.
+//! This crate contains file trees ([`FileTree`]: on disk, in memory, confined to a directory), the record of reads
+//! ([`ReadSet`]), safe writes of one or many files (`write`), caches (`store`), temporary files and the sandbox. Only
+//! [`FileTree::open`] opens a path. Callers get a tree, or a [`Directory`] of a tree, and do not depend on where it is
+//! stored. Read errors are those of the system. Callers add the file and the entry that contained the path.
 //!
 //! This crate does not depend on the content of files. No other crate of the workspace accesses the file
 //! system.

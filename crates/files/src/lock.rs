@@ -15,10 +15,10 @@ pub enum LockMode {
     Try,
 }
 
-/// Locks a file, and creates it if it does not exist. Returns `None` if another process holds the lock and
-/// `waiting` is `Try`.
+/// Locks a file. Creates it if it does not exist. Returns `None` if another process holds the lock and `waiting` is
+/// `Try`.
 ///
-/// The previous holder may have removed the file before it released the lock. Then a new file is created and
+/// The previous holder may have removed the file before it released the lock. In this case a new file is created and
 /// locked.
 pub(super) fn lock(path: &Path, waiting: LockMode) -> io::Result<Option<File>> {
     loop {
@@ -45,7 +45,7 @@ pub(super) fn lock_open(file: &File, waiting: LockMode) -> io::Result<bool> {
     }
 }
 
-/// Returns true if an open file is the one at a path.
+/// Returns true if an open file is the file at a path.
 pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let found = match Handle::from_path(path) {
         Ok(found) => found,
@@ -55,7 +55,7 @@ pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     Ok(Handle::from_file(file.try_clone()?)? == found)
 }
 
-/// Sets flags so that opening a symlink is an error and opening a pipe does not block.
+/// Sets flags with which opening a symlink is an error and opening a pipe does not block.
 #[cfg(unix)]
 pub(super) fn without_links(options: &mut OpenOptions) -> &mut OpenOptions {
     use std::os::unix::fs::OpenOptionsExt as _;

@@ -14,8 +14,8 @@ const MAX_LINKS: usize = 40;
 
 /// A tree of files in memory.
 ///
-/// Paths start with `/` and have slashes between names on every system. `/` is also the default working
-/// directory, so that a leading slash may be omitted.
+/// Paths start with `/` and have slashes between names on all systems. `/` is also the default working directory, so
+/// that a leading slash may be omitted.
 ///
 /// ```
 /// use std::path::Path;
@@ -28,7 +28,7 @@ const MAX_LINKS: usize = 40;
 /// ```
 #[derive(Debug, Clone)]
 pub struct MemoryTree {
-    /// By real path. Contains all parent directories.
+    /// The entries by real path. Contains all parent directories.
     entries: BTreeMap<PathBuf, MemoryEntry>,
     working_directory: PathBuf,
 }
@@ -48,10 +48,10 @@ impl Default for MemoryTree {
 }
 
 impl MemoryTree {
-    /// Creates a tree with these files. Of two files with the same path, the later one wins.
+    /// Creates a tree with these files. If two files have the same path, the later one replaces the earlier one.
     ///
     /// # Errors
-    /// A path is that of a file and of a directory, or is not valid UTF-8.
+    /// A path is that of both a file and a directory, or is not valid UTF-8.
     pub fn new<P: AsRef<Path>, B: AsRef<[u8]>>(files: impl IntoIterator<Item = (P, B)>) -> Result<Self> {
         let mut tree = Self::default();
         for (path, content) in files {
@@ -78,7 +78,7 @@ impl MemoryTree {
         Ok(self)
     }
 
-    /// Adds a directory, which may stay empty.
+    /// Adds a directory, which may remain empty.
     ///
     /// # Errors
     /// Same as [`MemoryTree::new`].
@@ -198,7 +198,7 @@ fn kind(content: &MemoryEntry) -> FileKind {
     }
 }
 
-/// Returns the path from `/` without `.` and `..`. Symlinks are not resolved.
+/// Returns the absolute path without `.` and `..`. Symlinks are not resolved.
 fn from_root(path: &Path) -> PathBuf {
     let mut real = PathBuf::from("/");
     for part in path.components() {

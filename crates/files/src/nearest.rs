@@ -8,15 +8,16 @@ use super::tree::{FileKind, FileTree};
 /// The reason why the nearest file is rejected.
 #[derive(Debug)]
 pub enum RejectedFile {
-    /// The file is a symlink, a directory or the like. A repository must not be able to choose another file
-    /// to be read.
+    /// The file is not a regular file, but a symlink, for example. A repository must not be able to make the program
+    /// read another file.
     NotRegular(PathBuf),
-    /// The file is in a parent directory and belongs to another user, who may have placed it there for others.
+    /// The file is in a parent directory and belongs to another user, who may have put it there to change the
+    /// configuration of others.
     OtherOwner(PathBuf),
 }
 
 impl RejectedFile {
-    /// Returns the message about the file that was found from a directory.
+    /// Returns the message about the file. `directory` is the directory from which it was found.
     pub fn message(&self, directory: &Path) -> String {
         match self {
             Self::NotRegular(file) => format!("{} is not a regular file", file.display()),
@@ -27,7 +28,7 @@ impl RejectedFile {
     }
 }
 
-/// Finds the nearest file with a name in a real directory and its parents.
+/// Finds the nearest file with a name, in a real directory or its parents.
 pub fn nearest_file(
     tree: &dyn FileTree,
     directory: &Path,

@@ -1,4 +1,4 @@
-//! Recording of what was read from a tree: the dependencies of a result.
+//! Records the reads from a tree, which are the dependencies of a result.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,22 +14,22 @@ use rustc_hash::FxHashSet;
 use super::tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile};
 use super::walk::{LinkPolicy, TreeWalk, WalkOptions};
 
-/// The dependencies of a result: the result does not change unless one of these changes.
+/// The dependencies of a result. The result does not change unless one of them changes.
 ///
 /// All paths are absolute.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReadSet {
     /// Files that were read, by real path.
     pub files: BTreeSet<PathBuf>,
-    /// Files that other programs could read, by real path. Whether they did is unknown.
+    /// Files that other programs could read, by real path. It is unknown if they did.
     pub program_files: BTreeSet<PathBuf>,
     /// Directories that were listed, by real path.
     pub directories: BTreeSet<PathBuf>,
-    /// Other paths that were looked up and exist, by real path.
+    /// Other existing paths that were looked up, by real path.
     pub found: BTreeMap<PathBuf, FileKind>,
-    /// Paths that were looked up and do not exist or are not accessible.
+    /// Paths that were looked up but do not exist or are not accessible.
     pub absent: BTreeSet<PathBuf>,
-    /// Paths that contain symlinks, with the real paths that they lead to.
+    /// Paths that contain symlinks, with the real paths to which they resolve.
     pub links: BTreeMap<PathBuf, PathBuf>,
 }
 
@@ -43,8 +43,8 @@ impl ReadSet {
         path.parent().is_some_and(|parent| self.directories.contains(parent)) || self.uses(path)
     }
 
-    /// Returns true if a path, or something below it, was read, listed or looked up. A name in a listed directory alone
-    /// does not count.
+    /// Returns true if a path, or a path below it, was read, listed or looked up. Returns false if only its name is in
+    /// a listed directory.
     #[must_use]
     pub fn uses(&self, path: &Path) -> bool {
         let Self { files, program_files, directories, found, absent, links } = self;
@@ -55,7 +55,7 @@ impl ReadSet {
             || is_within(path, links.range::<Path, _>(from).map(|(path, _)| path))
     }
 
-    /// Removes everything in a directory, and the directory itself.
+    /// Removes a directory and all paths below it from the record.
     pub fn remove_within(&mut self, directory: &Path) {
         let Self { files, program_files, directories, found, absent, links } = self;
         for paths in [files, program_files, directories, absent] {
@@ -75,18 +75,18 @@ impl ReadSet {
         self.links.extend(other.links.iter().map(|(from, to)| (from.clone(), to.clone())));
     }
 
-    /// Returns the paths of the symlinks in the paths of [`ReadSet::links`], as they are on disk now.
+    /// Returns the symlinks in the paths of [`ReadSet::links`], as they currently are on disk.
     #[must_use]
     pub fn followed_links(&self) -> BTreeSet<PathBuf> {
         self.links.keys().flat_map(|path| symlinks_in_path(path)).collect()
     }
 }
 
-/// If more paths than this change at once, all results are affected.
+/// The number of changed paths above which all results are treated as affected.
 const MANY: usize = 1000;
 
-/// Returns the results that changes affect. `common` is what all of them depend on. If a change affects no result and
-/// `is_known` does not explain it, its effect is unknown, and all results are returned.
+/// Returns the results that changes affect. `common` contains the common dependencies of all results. If a change
+/// affects no result and `is_known` returns false for it, its effect is unknown, and all results are returned.
 pub fn affected_results<'r, T>(
     changed: &BTreeSet<PathBuf>,
     results: impl IntoIterator<Item = (T, &'r ReadSet)>,
@@ -102,7 +102,7 @@ pub fn affected_results<'r, T>(
     results.into_iter().filter(|(_, is_affected)| are_all || *is_affected).map(|(result, _)| result).collect()
 }
 
-/// Returns true if the first of the paths from `path` on is this path or below it.
+/// Returns true if the first of the paths in `from` is `path` or below it. `from` must start at `path`.
 fn is_within<'p>(path: &Path, mut from: impl Iterator<Item = &'p PathBuf>) -> bool {
     from.next().is_some_and(|next| next.starts_with(path))
 }
@@ -129,12 +129,12 @@ fn symlinks_in_path(path: &Path) -> Vec<PathBuf> {
     links
 }
 
-/// A tree that records what is read from it. It can be shared between threads; clones share the record.
+/// A tree that records the reads from it. It can be shared between threads, and clones share the record.
 #[derive(Debug, Clone)]
 pub struct RecordingTree {
     tree: Arc<dyn FileTree>,
     read: Arc<Mutex<ReadSet>>,
-    /// The records of parts that several results share.
+    /// The records of parts, which several results can share.
     parts: Arc<Mutex<Vec<RecordingTree>>>,
 }
 
@@ -145,13 +145,13 @@ impl RecordingTree {
         Self { tree, read: Arc::default(), parts: Arc::default() }
     }
 
-    /// Returns everything that was read so far, including the parts.
+    /// Returns all reads so far, including those of the parts.
     #[must_use]
     pub fn read_set(&self) -> ReadSet {
         Self::read_set_of([self])
     }
 
-    /// Returns everything that was read so far from several trees and their parts. A shared part is added once.
+    /// Returns all reads so far from several trees and their parts. A shared part is added only once.
     #[must_use]
     pub fn read_set_of<'r>(trees: impl IntoIterator<Item = &'r Self>) -> ReadSet {
         let (mut read, mut seen) = (ReadSet::default(), FxHashSet::default());
@@ -176,7 +176,7 @@ impl RecordingTree {
     }
 
     fn record_file(&self, path: &Path) {
-        // Record the real path: an unchanged symlink may lead to a file that changes.
+        // Record the real path, since an unchanged symlink may refer to a file that changes.
         if let Ok(real) = self.locate(Path::new(""), path) {
             self.recorded().files.insert(real.into_path());
         }

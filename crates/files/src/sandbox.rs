@@ -1,8 +1,8 @@
 //! A sandbox for a thread: once it is closed, the system denies access to all other files.
 //!
-//! Uses Landlock on Linux, as far as the kernel supports it. Other systems have no sandbox. It applies to the
-//! thread that closes it and to the threads that it starts, and it cannot be opened again. Nothing can be
-//! written from inside, so results are passed to a thread outside.
+//! Uses Landlock on Linux if the kernel supports it. On other systems there is no sandbox. The sandbox applies to the
+//! thread that closes it and to the threads that this thread starts, and it cannot be opened again. No files can be
+//! written inside the sandbox, so results are passed to a thread outside.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,9 +18,9 @@ pub struct Sandbox {
 pub enum SandboxStatus {
     /// No other files can be read, and no files can be written.
     Enforced,
-    /// Enforced as far as this kernel supports it. Older kernels do not support all access rights.
+    /// Enforced with the access rights that this kernel supports. Older kernels do not support all of them.
     PartiallyEnforced,
-    /// This system has no sandbox. Nothing has changed.
+    /// This system does not support sandboxes. No restrictions apply.
     Unsupported,
 }
 
@@ -58,7 +58,7 @@ impl Sandbox {
         self
     }
 
-    /// Closes the sandbox around this thread. Missing paths are skipped.
+    /// Closes the sandbox around the current thread. Missing paths are skipped.
     ///
     /// # Errors
     /// The system supports sandboxes but rejects this one.
@@ -67,7 +67,7 @@ impl Sandbox {
         self.restrict().map_err(io::Error::other)
     }
 
-    /// Returns [`SandboxStatus::Unsupported`]: only Linux has sandboxes.
+    /// Returns [`SandboxStatus::Unsupported`], since only Linux has sandboxes.
     ///
     /// # Errors
     /// None.

@@ -1,8 +1,8 @@
 //! Seals: checksums of cached files and directories.
 //!
-//! A seal is a checksum over the content and its description. It detects damage and accidental changes. It
-//! does not protect against a process that can write to the cache, which can create a new seal. This module
-//! does not depend on the content.
+//! A seal is a checksum of the content and its description. It detects damage and accidental changes. It does not
+//! protect against a process with write access to the cache, since this process can create a new seal. This module does
+//! not depend on the content.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -44,16 +44,16 @@ impl Seal {
         Self::new(about, size, &Sha256::digest(content))
     }
 
-    /// Computes the seal of a directory: of the names, kinds, contents and link targets of all its entries,
-    /// and of the executable bits. Symlinks are not followed.
+    /// Computes the seal of a directory. It includes the names, kinds, contents and link targets of all entries, and
+    /// the executable bits. Symlinks are not followed.
     ///
     /// # Errors
-    /// The directory cannot be read, or contains something other than files, directories and symlinks.
+    /// The directory cannot be read, or contains entries other than files, directories and symlinks.
     pub(super) fn of_directory(about: Description, directory: &Path) -> io::Result<Self> {
         let entries = entries(directory)?;
         let (mut all, mut size) = (Sha256::new(), 0);
         for (entry, content) in entries.iter().zip(contents(directory, &entries)?) {
-            // Lengths distinguish parts that would be equal when concatenated.
+            // The lengths distinguish parts whose concatenation would be equal.
             for part in [entry.path.as_os_str().as_encoded_bytes(), content.kind, &content.sha256] {
                 all.update(part.len().to_le_bytes());
                 all.update(part);
@@ -82,7 +82,7 @@ impl Seal {
         Ok(line)
     }
 
-    /// Parses such a line. Returns `None` for anything else.
+    /// Parses a line that `to_line` returned. Returns `None` for any other line.
     pub(super) fn parse(line: &[u8]) -> Option<Self> {
         serde_json::from_slice(line).ok().filter(|seal: &Self| seal.version == VERSION)
     }
@@ -97,7 +97,7 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Returns all entries of a directory, recursively and by name. A directory comes before its content.
+/// Returns all entries of a directory recursively, sorted by name. A directory comes before its content.
 fn entries(directory: &Path) -> io::Result<Vec<WalkEntry>> {
     let options = WalkOptions { links: LinkPolicy::Keep, hidden: Hidden::Keep, max_depth: usize::MAX };
     let walk = TreeWalk::new(&DiskTree, directory, options);
@@ -115,11 +115,11 @@ struct SealedContent {
     size: u64,
 }
 
-/// The number of entries that justifies another thread.
+/// The minimum number of entries for an additional thread.
 const ENTRIES_PER_THREAD: usize = 128;
 
-/// Computes the contents of entries, in their order. All threads have ended on return, because a later
-/// sandbox would not apply to running threads.
+/// Computes the contents of entries, in their order. All threads have ended when it returns, because a sandbox that is
+/// closed later would not apply to running threads.
 fn contents(directory: &Path, entries: &[WalkEntry]) -> io::Result<Vec<SealedContent>> {
     let threads =
         thread::available_parallelism().map_or(1, usize::from).min(entries.len() / ENTRIES_PER_THREAD);
@@ -133,7 +133,7 @@ fn contents(directory: &Path, entries: &[WalkEntry]) -> io::Result<Vec<SealedCon
         let running: Vec<_> = chunks().map(start).collect();
         let results = running.into_iter().zip(chunks()).map(|(thread, part)| match thread {
             Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            // If the user cannot start more threads, this thread does the work.
+            // If no more threads can be started, this thread does the work.
             Err(_) => contents_of_chunk(directory, part),
         });
         let all: io::Result<Vec<Vec<SealedContent>>> = results.collect();
@@ -165,7 +165,7 @@ fn not_a_file(path: &Path) -> io::Error {
     io::Error::other(format!("{} is not a regular file", path.display()))
 }
 
-/// Computes the content of a file. A pipe or device that has replaced it is not read.
+/// Computes the content of a file. A pipe or device that has replaced the file is not read.
 fn file_content(path: &Path, buffer: &mut [u8]) -> io::Result<SealedContent> {
     let opened = Handle::open(path)?;
     let metadata = opened.metadata()?;

@@ -1,4 +1,4 @@
-//! Stamps: detecting whether a file is still the same and unchanged.
+//! Stamps, which show whether a file is still the same and unchanged.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use cap_std::fs::{Dir, File, Metadata};
 #[cfg(target_family = "wasm")]
 use fs::Metadata;
 
-/// Returns the identity of a file in the file system, which no copy of it has.
+/// Returns the identity of a file in the file system. A copy of the file has another identity.
 #[cfg(unix)]
 pub(super) fn of_lock(path: &Path) -> io::Result<String> {
     use std::os::unix::fs::MetadataExt as _;
@@ -25,13 +25,13 @@ pub(super) fn of_lock(path: &Path) -> io::Result<String> {
     Ok(made.map_or_else(|_| String::new(), |time| time.as_nanos().to_string()))
 }
 
-/// The identity of a file that was read and of its content, as far as size, mode and modification time
-/// identify it.
+/// The identity of a file and its content at the time it was read, according to size, mode and modification time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileStamp(String);
 
 impl FileStamp {
-    /// Creates the stamp of an open file. Taken before reading, it shows later whether the file has changed.
+    /// Creates the stamp of an open file. A stamp that was created before the file is read shows later if the file has
+    /// changed.
     pub(super) fn new(metadata: &fs::Metadata) -> Self {
         Self(stamp_of(metadata))
     }
@@ -42,7 +42,7 @@ impl FileStamp {
     }
 }
 
-/// Returns the stamp of a file and its content, as far as size, mode and modification time identify it.
+/// Returns the stamp of a file and its content, according to size, mode and modification time.
 pub(super) fn stamp_of(metadata: &fs::Metadata) -> String {
     #[cfg(not(target_family = "wasm"))]
     let metadata = &Metadata::from_just_metadata(metadata.clone());
@@ -84,7 +84,7 @@ fn of_metadata(metadata: &Metadata) -> String {
     format!("- {} {}", metadata.len(), changed.map_or(0, |time| time.as_nanos()))
 }
 
-/// Returns true if two stamps are of the same file, whatever its content.
+/// Returns true if two stamps are those of the same file, whatever its content is.
 pub(super) fn is_same_file(one: &str, other: &str) -> bool {
     one.split(' ').next() == other.split(' ').next()
 }

@@ -1,8 +1,8 @@
 //! Cache directories.
 //!
-//! Entries are completed elsewhere and then moved into the cache by a rename, so that any number of programs
-//! can share it. Entries are sealed: a changed or damaged entry counts as missing. Symlinks in a store are
-//! never followed. This module does not depend on the cached content.
+//! Entries are completed in another directory and then moved into the cache by a rename, so that several programs can
+//! share it. Entries have a seal: a changed or damaged entry is treated as missing. Symlinks in a store are never
+//! followed. This module does not depend on the cached content.
 
 mod prune;
 
@@ -25,21 +25,21 @@ use super::temporary::TemporaryDirectory;
 use super::tree::{DirectoryEntry, FileTree as _};
 use super::write::{create_directories, replace_file_with};
 
-/// The prefix of staging directories. Only programs that were killed leave them behind.
+/// The prefix of staging directories. They only remain if a program was killed.
 const STAGING: &str = "new-";
-/// The lock file that is held while something is written next to it.
+/// The lock file. It is locked while a program writes into its directory.
 const STORE_LOCK: &str = "lock";
-/// The parts of a cached directory: its seal, which is locked while the directory is used, and the content.
+/// The files of a cached directory: its seal, which is locked while the directory is used, and the content.
 const SEAL: &str = "seal";
 const CONTENT: &str = "tree";
 
-/// The number of attempts: another program may remove the folder just before something is moved into it.
+/// The number of attempts, since another program may remove the folder just before an entry is moved into it.
 const ATTEMPTS: usize = 4;
 
 /// The maximum length of a seal line.
 const LONGEST_SEAL: u64 = 1 << 16;
 
-/// The maximum size of a cached file. Anything larger was not written by this program.
+/// The maximum size of a cached file. This program writes no larger files.
 const LARGEST_FILE: u64 = 256 << 20;
 
 /// A cache directory. It is created with its first entry.
@@ -58,25 +58,25 @@ pub fn cache_key(parts: &[&[u8]]) -> String {
     hex(&hasher.finalize()[..16])
 }
 
-/// Returns true if a name has the form of [`cache_key`].
+/// Returns true if a name has the format of [`cache_key`].
 pub fn is_cache_key(name: &str) -> bool {
     name.len() == 32 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Returns this program's directory in the user's cache directory, or `None` if there is none, as for users
-/// without a home directory.
+/// Returns this program's directory in the user's cache directory, or `None` if there is no cache directory, as for
+/// users without a home directory.
 #[must_use]
 pub fn user_cache() -> Option<PathBuf> {
     dirs::cache_dir().map(|caches| caches.join("kubectl-smp"))
 }
 
-/// A staging directory for an incomplete entry. It is removed with this value, or by other programs if it was
-/// left behind.
+/// A staging directory for an incomplete entry. It is removed when this value is dropped. If it remains, other programs
+/// remove it.
 #[derive(Debug)]
 pub struct Staging {
     _lock: Option<File>,
     directory: TemporaryDirectory,
-    /// The number of names that were assigned.
+    /// The number of names that were already used.
     names: AtomicUsize,
 }
 
@@ -109,13 +109,13 @@ impl Staging {
 pub enum CachedDirectory {
     /// The directory is unchanged.
     Valid(HeldDirectory),
-    /// The entry is damaged or of another description.
+    /// The entry is damaged or has another description.
     Damaged,
     /// There is no such entry.
     Missing,
 }
 
-/// A cached directory in use. It is not removed as long as this value exists.
+/// A cached directory that is in use. It is not removed while this value exists.
 #[derive(Debug)]
 pub struct HeldDirectory {
     /// The real path of the content.
@@ -124,7 +124,7 @@ pub struct HeldDirectory {
 }
 
 impl Store {
-    /// Returns the store in a directory, which is created with its first entry.
+    /// Returns the store in a directory. The directory is created with the first entry.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self { directory: directory.into() }
     }
@@ -139,13 +139,13 @@ impl Store {
         DiskTree.read(&self.without_links(name)?)
     }
 
-    /// Returns the names in a folder, or none if it does not exist.
+    /// Returns the names in a folder, or no names if the folder does not exist.
     pub fn names(&self, folder: &Path) -> Vec<OsString> {
         let entries = self.without_links(folder).and_then(|folder| DiskTree.list(&folder));
         entries.unwrap_or_default().into_iter().map(|DirectoryEntry { name, .. }| name).collect()
     }
 
-    /// Stores a file, given in parts, and creates its folder.
+    /// Stores a file, whose content is given in parts. Creates the folder if necessary.
     pub fn put(&self, name: &Path, parts: &[&[u8]]) -> io::Result<()> {
         self.make_folder(name.parent().unwrap_or(Path::new("")))?;
         replace_file_with(&self.directory.join(name), parts, STAGING)
@@ -157,7 +157,7 @@ impl Store {
         self.put(name, &[&seal, content])
     }
 
-    /// Reads a file with a seal, if it is unchanged, and marks it as used.
+    /// Reads a file with a seal if it is unchanged, and marks it as used.
     pub fn read_sealed(&self, name: &Path, about: &Description) -> Option<Vec<u8>> {
         let content = self.whole_file(name, about)?;
         self.touch(name);
@@ -167,13 +167,13 @@ impl Store {
     fn whole_file(&self, name: &Path, about: &Description) -> Option<Vec<u8>> {
         let (seal, reader) = self.open_sealed(name)?;
         let mut content = Vec::new();
-        // The file may have grown since.
+        // The file may have grown in the meantime.
         reader.take(seal.size).read_to_end(&mut content).ok()?;
         let is_whole = seal.about == *about && Seal::of_bytes(seal.about.clone(), &content) == seal;
         is_whole.then_some(content)
     }
 
-    /// Opens a sealed file. Returns its seal and a reader at the content, whose length matches the seal.
+    /// Opens a sealed file. Returns its seal, and a reader of the content, whose length matches the seal.
     fn open_sealed(&self, name: &Path) -> Option<(Seal, BufReader<File>)> {
         let file = open_file(&self.without_links(name).ok()?).ok()?;
         let length = file.metadata().ok()?.len();
@@ -192,7 +192,7 @@ impl Store {
 
     /// Marks an entry as used now.
     pub fn touch(&self, name: &Path) {
-        // An error has no consequences if the cache is read-only.
+        // If the cache is read-only, the error has no consequences.
         let _ = File::open(self.directory.join(name)).and_then(|file| file.set_modified(SystemTime::now()));
     }
 
@@ -215,10 +215,10 @@ impl Store {
         Ok(Staging { _lock: lock, directory, names: AtomicUsize::new(0) })
     }
 
-    /// Moves the content of a staging directory into the cache, with a seal, and marks it as in use.
+    /// Moves the content of a staging directory into the cache, with a seal, and marks the entry as in use.
     ///
-    /// If a valid entry exists, it is kept, so that other programs that use it are not disturbed. An invalid
-    /// one is replaced.
+    /// If there already is a valid entry, it is kept, so that programs that use it are not disturbed. An invalid entry
+    /// is replaced.
     pub fn put_directory(
         &self,
         staging: &Staging,
@@ -227,9 +227,9 @@ impl Store {
     ) -> io::Result<HeldDirectory> {
         let seal = Seal::of_directory(about.clone(), &staging.entry().join(CONTENT))?;
         staging.directory.write(&format!("entry/{SEAL}"), &seal.to_line()?)?;
-        // Locked before it is visible to other programs, so that none can remove it in between.
+        // The seal is locked before the entry is visible to other programs, so that they cannot remove it.
         let hold = File::open(staging.entry().join(SEAL))?;
-        // Without file locks, the entry is just not protected from removal by others.
+        // If files cannot be locked, the entry is only not protected from removal by other programs.
         let _ = hold.lock_shared();
         let mut moved = self.move_entry(staging, name, about);
         for _ in 1..ATTEMPTS {
@@ -294,12 +294,12 @@ impl Store {
 
     /// Opens and locks the seal of an entry, and checks that it is still at its path.
     ///
-    /// A program that removes an entry holds the lock until the entry is gone. By then there may be a new one.
+    /// A program that removes an entry holds the lock until the entry is gone. After that, there may be a new entry.
     fn hold_seal(&self, name: &Path) -> io::Result<File> {
         loop {
             let path = self.without_links(&name.join(SEAL))?;
             let seal = open_file(&path)?;
-            // Without file locks, the entry is just not protected from removal by others.
+            // If files cannot be locked, the entry is only not protected from removal by other programs.
             let _ = seal.lock_shared();
             if lock::is_at(&seal, &path)? {
                 return Ok(seal);
@@ -307,8 +307,8 @@ impl Store {
         }
     }
 
-    /// Returns the path of an entry, if no part of its name is a symlink or special file. The path of the
-    /// store itself may contain symlinks.
+    /// Returns the path of an entry, if no part of its name is a symlink or special file. The path of the store itself
+    /// may contain symlinks.
     fn without_links(&self, name: &Path) -> io::Result<PathBuf> {
         let mut path = self.directory.clone();
         for part in name {
@@ -342,15 +342,15 @@ impl Store {
     }
 }
 
-/// Waits for the lock of a directory, which is released when the file is closed. Returns `None` if files
-/// cannot be locked.
+/// Waits for the lock of a directory, which is released when the file is closed. Returns `None` if files cannot be
+/// locked.
 ///
 /// # Errors
 /// The directory does not exist any more.
 fn lock_in(directory: &Path) -> io::Result<Option<File>> {
     match lock::lock(&directory.join(STORE_LOCK), LockMode::Wait) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
-        // Without file locks, entries are just not protected from other programs.
+        // If files cannot be locked, entries are only not protected from other programs.
         locked => Ok(locked.ok().flatten()),
     }
 }

@@ -94,7 +94,7 @@ impl UnnamedFile {
         tempfile::tempfile().map(Self)
     }
 
-    /// Creates a file with content, positioned at its start.
+    /// Creates a file with content. The position is at the start of the file.
     pub fn with_content(content: &[u8]) -> io::Result<Self> {
         let mut file = tempfile::tempfile()?;
         file.write_all(content)?;
@@ -112,7 +112,7 @@ impl UnnamedFile {
         self.0.metadata().map(|metadata| metadata.len())
     }
 
-    /// Returns everything that was written to the file.
+    /// Returns the whole content of the file.
     pub fn into_content(mut self) -> io::Result<Vec<u8>> {
         self.0.rewind()?;
         let mut content = Vec::new();

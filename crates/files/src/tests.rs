@@ -22,7 +22,7 @@ const FILES: [&str; 8] = [
     "root/with:colon",
 ];
 
-/// Symlinks below `root` with their targets. One leads to itself, one to its parent directory, and two to
+/// Symlinks below `root` with their targets. One symlink refers to itself, one to its parent directory, and two to
 /// missing files.
 const LINKS: [(&str, &str); 8] = [
     (".lost", "nowhere"),
@@ -169,7 +169,7 @@ fn directories_are_walked_like_with_walkdir() {
             let options = WalkOptions { links, hidden, max_depth };
             let want = walked_by_walkdir(&top, options);
             assert_eq!(walked(&DiskTree, &top, options), want, "{options:?}");
-            // Only the texts for missing files differ, which on disk are the system's.
+            // Only the error messages for missing files differ. On disk, they are those of the system.
             let of_disk = want.iter().map(|line| line.replace("No such file or directory (os error 2)", ""));
             let in_memory = walked(&fixture.memory, &top, options).into_iter();
             let in_memory = in_memory.map(|line| line.replace("entity not found", ""));

@@ -14,18 +14,18 @@ use super::stamp::FileStamp;
 
 /// A readable tree of files.
 ///
-/// Paths are absolute, or relative to the tree's [working directory](FileTree::working_directory). A *real*
-/// path is absolute and contains no symlinks, `.` or `..`, so that each file has exactly one.
+/// Paths are absolute, or relative to the tree's [working directory](FileTree::working_directory). A *real* path is
+/// absolute and contains no symlinks, `.` or `..`, so that each file has exactly one real path.
 pub trait FileTree: fmt::Debug + Send + Sync {
-    /// Returns the real path of the working directory, which relative paths start from.
+    /// Returns the real path of the working directory, to which relative paths refer.
     ///
     /// # Errors
-    /// The directory does not exist any more or is not accessible.
+    /// The directory no longer exists or is not accessible.
     fn working_directory(&self) -> io::Result<PathBuf>;
 
-    /// Resolves a path like the system does: symlinks are resolved before `..`.
+    /// Resolves a path as the operating system does: symlinks are resolved before `..`.
     ///
-    /// `from` is the real path of the directory that the path starts from, or empty for the working directory.
+    /// `from` is the real path of the directory to which the path is relative. It is empty for the working directory.
     ///
     /// # Errors
     /// The path does not exist, or a part of it is not a directory.
@@ -38,8 +38,8 @@ pub trait FileTree: fmt::Debug + Send + Sync {
     /// The file does not exist or cannot be read.
     fn open(&self, path: &Path) -> io::Result<OpenFile>;
 
-    /// Opens a file, pipe or device for reading, which may block. Only for paths that the user passed
-    /// explicitly, such as `/dev/stdin`. With other paths, a pipe could make the program hang.
+    /// Opens a file, pipe or device for reading, which may block. Only use it for paths that the user passed
+    /// explicitly, such as `/dev/stdin`. For other paths, a pipe could make the program hang.
     ///
     /// # Errors
     /// Same as [`FileTree::open`].
@@ -56,34 +56,34 @@ pub trait FileTree: fmt::Debug + Send + Sync {
     /// Returns true if other programs can access the files of this tree by the same paths.
     fn is_on_disk(&self) -> bool;
 
-    /// Returns an ID of the content of a file or directory, if the tree knows it without reading. Equal IDs mean equal
-    /// content; different ones mean nothing.
+    /// Returns an ID of the content of a file or directory, if the tree knows it without reading the content. Equal IDs
+    /// mean equal content. Different IDs do not mean different content.
     fn content_id(&self, _path: &Path) -> Option<ContentId> {
         None
     }
 
-    /// Returns true if git tracks files in a real directory, as far as the tree knows.
+    /// Returns true if git tracks files in a real directory, if the tree knows it.
     fn is_tracked(&self, _directory: &Path) -> bool {
         false
     }
 
-    /// Returns true if a file or directory certainly has the content with an ID, by its real path.
+    /// Returns true if it is certain that a file or directory, given by its real path, has the content with an ID.
     fn has_content(&self, path: &Path, id: &ContentId) -> bool {
         self.content_id(path).as_ref() == Some(id)
     }
 
-    /// Records that another program gets access to a file, or to a directory with its content. Only recording
-    /// trees do anything.
+    /// Records that another program gets access to a file, or to a directory with its content. Has no effect in trees
+    /// that do not record reads.
     fn record_program_access(&self, _path: &Path) {}
 
-    /// Returns the same files for a part of a result that other results may share.
+    /// Returns a tree with the same files for a part of a result. Other results may share this part.
     ///
     /// A recording tree records the reads of the part separately.
     fn part(&self) -> Option<Arc<dyn FileTree>> {
         None
     }
 
-    /// Records that a result depends on everything that was or will be read from a [part](FileTree::part).
+    /// Records that a result depends on all past and future reads from a [part](FileTree::part).
     fn record_dependency(&self, _part: &Arc<dyn FileTree>) {}
 
     /// Returns the recording of reads from this tree, if there is one.
@@ -91,7 +91,7 @@ pub trait FileTree: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Returns the kind of file that a path leads to.
+    /// Returns the kind of the file to which a path refers.
     ///
     /// # Errors
     /// Same as [`FileTree::locate`].
@@ -99,7 +99,7 @@ pub trait FileTree: fmt::Debug + Send + Sync {
         self.locate(Path::new(""), path).map(|found| found.kind())
     }
 
-    /// Returns true if a path leads to a directory.
+    /// Returns true if a path refers to a directory.
     fn is_directory(&self, path: &Path) -> bool {
         self.kind(path).is_ok_and(|kind| kind == FileKind::Directory)
     }
@@ -154,7 +154,7 @@ pub enum FileKind {
     Directory,
     /// A symlink. Only directory entries have this kind, since paths are resolved.
     Link,
-    /// A pipe, a device and the like.
+    /// A pipe, device or socket.
     Other,
 }
 
@@ -248,9 +248,9 @@ impl OpenFile {
         Self(OpenContent::Stream(handle))
     }
 
-    /// Returns the real path of the open file itself, not of the path that was opened. If parts of that path
-    /// were replaced in between, this is still the file that is read. For a removed file, this is its former
-    /// path, possibly with a suffix.
+    /// Returns the real path of the open file itself and not of the path that was opened. If parts of that path were
+    /// replaced in the meantime, this is still the file that is read. For a removed file, this is its former path,
+    /// possibly with a suffix.
     ///
     /// # Errors
     /// The file has no path, or the system does not provide it.
@@ -285,7 +285,7 @@ impl OpenFile {
         }
     }
 
-    /// Returns a stamp that shows later whether the file has changed, or `None` if the file is not on disk.
+    /// Returns a stamp with which a later change of the file can be detected, or `None` if the file is not on disk.
     #[must_use]
     pub fn stamp(&self) -> Option<FileStamp> {
         match &self.0 {
@@ -318,20 +318,20 @@ impl OpenFile {
     /// Reads the whole content as UTF-8.
     ///
     /// # Errors
-    /// Same as [`OpenFile::read`]. Also if the content is not UTF-8.
+    /// The errors of [`OpenFile::read`]. Also, the content is not UTF-8.
     pub fn read_text(self) -> io::Result<String> {
         let not_utf8 = |_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8");
         String::from_utf8(self.read()?).map_err(not_utf8)
     }
 }
 
-/// Reads a file whose metadata has a size, which may be wrong.
+/// Reads a file. The size in its metadata may be wrong.
 fn read_to_end(handle: Handle, metadata: &Metadata) -> io::Result<Vec<u8>> {
     let size = metadata.len();
     if size > MAX_FILE_SIZE {
         return Err(too_large());
     }
-    // One byte more than the size, so that the end is detected without growing the buffer.
+    // The capacity is one byte more than the size, so that the end is detected without growing the buffer.
     let content = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
     read_bounded(handle.into_file(), content)
 }
@@ -339,7 +339,7 @@ fn read_to_end(handle: Handle, metadata: &Metadata) -> io::Result<Vec<u8>> {
 /// Appends the rest of a stream to `content`.
 ///
 /// # Errors
-/// It is larger than [`MAX_FILE_SIZE`] or cannot be read.
+/// The content is larger than [`MAX_FILE_SIZE`] or cannot be read.
 pub fn read_bounded(stream: impl io::Read, mut content: Vec<u8>) -> io::Result<Vec<u8>> {
     stream.take(MAX_FILE_SIZE + 1).read_to_end(&mut content)?;
     if content.len() as u64 > MAX_FILE_SIZE { Err(too_large()) } else { Ok(content) }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::read_set::ReadSet;
 use super::tree::{FileKind, FileTree};
 
-/// The aspect of a path that a build depends on.
+/// The aspect of a path on which a build depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ChangedRead {
     /// The content of a file.
@@ -20,14 +20,14 @@ pub enum ChangedRead {
     Existence,
 }
 
-/// Compares two trees, only where a build read from one of them. A build whose reads all have the same result in the
-/// other tree has the same result there. It can be shared between threads.
+/// Compares the paths of two trees that a build read. If all reads have the same result in both trees, so has the
+/// build. It can be shared between threads.
 #[derive(Debug)]
 pub struct TreeChanges {
     trees: [Arc<dyn FileTree>; 2],
-    /// The paths that were compared already.
+    /// The results of paths that were already compared.
     known: Mutex<FxHashMap<(PathBuf, ChangedRead), bool>>,
-    /// The directories whose IDs were compared.
+    /// The results of comparing the IDs of directories.
     equal: Mutex<FxHashMap<PathBuf, bool>>,
 }
 
@@ -51,7 +51,8 @@ impl TreeChanges {
         changed.map(|(path, aspect)| (path.clone(), aspect)).collect()
     }
 
-    /// Returns true if what differs cannot be read, such as a git submodule. What a build would read is then unknown.
+    /// Returns true if a differing path cannot be read, such as a git submodule. It is unknown then what a build would
+    /// read.
     #[must_use]
     pub fn has_unreadable(&self, read: &ReadSet) -> bool {
         let is_unreadable = |tree: &Arc<dyn FileTree>, path: &Path| {
@@ -61,14 +62,14 @@ impl TreeChanges {
         changed.iter().any(|(path, _)| self.trees.iter().any(|tree| is_unreadable(tree, path)))
     }
 
-    /// Returns true if a real directory has an equal ID in both trees, or is in such a directory. It then contains the
-    /// same, though its symlinks may lead to something else.
+    /// Returns true if a real directory has an equal ID in both trees, or is in such a directory. Its content is equal
+    /// then, but its symlinks may refer to something else.
     #[must_use]
     pub fn is_equal_directory(&self, path: &Path) -> bool {
         if let Some(known) = self.equal.lock().unwrap_or_else(PoisonError::into_inner).get(path) {
             return *known;
         }
-        // From the top: what is in an equal directory need not be read.
+        // The directories are compared from the top, since the content of an equal directory need not be read.
         let is_equal =
             path.parent().is_some_and(|above| self.is_equal_directory(above)) || self.has_equal_id(path);
         self.equal.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_path_buf(), is_equal);
@@ -80,7 +81,7 @@ impl TreeChanges {
         old.content_id(path).is_some_and(|id| new.has_content(path, &id))
     }
 
-    /// Returns true if what a build reads at a real path has another result in the other tree.
+    /// Returns true if the read of a real path has another result in the other tree.
     #[must_use]
     pub fn differs(&self, path: &Path, aspect: ChangedRead) -> bool {
         let key = (path.to_path_buf(), aspect);
@@ -127,19 +128,19 @@ impl TreeChanges {
         match (old.locate(Path::new(""), path), new.locate(Path::new(""), path)) {
             (Ok(old), Ok(new)) => old == new,
             (Err(old), Err(new)) => self.has_same_absence(path, [&old, &new]),
-            // A directory that git does not record may exist on disk: an empty one, or one with ignored files only.
+            // git does not record directories that are empty or contain only ignored files. They may exist on disk.
             _ => false,
         }
     }
 
-    /// Returns true if neither tree has a path. What a tree cannot read, such as a git submodule, is only the same if
-    /// it has the same ID.
+    /// Returns true if neither tree has the path. A path that neither tree can read, such as a git submodule, must have
+    /// the same object ID in both.
     fn has_same_absence(&self, path: &Path, errors: [&io::Error; 2]) -> bool {
         errors.iter().all(|error| error.kind() != ErrorKind::Unsupported) || self.has_equal_id(path)
     }
 }
 
-/// Returns all paths that a build read, each with the aspect that it depends on.
+/// Returns all paths that a build read, each with the aspect on which the build depends.
 fn reads(read: &ReadSet) -> impl Iterator<Item = (&PathBuf, ChangedRead)> {
     let files = read.files.iter().chain(&read.program_files).map(|path| (path, ChangedRead::Content));
     let directories = read.directories.iter().map(|path| (path, ChangedRead::Entries));

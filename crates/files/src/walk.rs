@@ -16,7 +16,7 @@ pub enum LinkPolicy {
     Keep,
 }
 
-/// The treatment of hidden files: names that start with a dot.
+/// The treatment of hidden files, whose names start with a dot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hidden {
     /// Skip hidden files and the content of hidden directories.
@@ -34,7 +34,7 @@ pub struct WalkOptions {
     pub links: LinkPolicy,
     /// The treatment of hidden files.
     pub hidden: Hidden,
-    /// The maximum depth: 1 for the entries of the directory itself.
+    /// The maximum depth. The entries of the directory itself have depth 1.
     pub max_depth: usize,
 }
 
@@ -51,9 +51,9 @@ pub struct WalkEntry {
     pub path: PathBuf,
     /// The number of names in the path.
     pub depth: usize,
-    /// The kind; a symlink only with [`LinkPolicy::Keep`].
+    /// The kind. It is only a symlink with [`LinkPolicy::Keep`].
     pub kind: FileKind,
-    /// The real path of the target, for a symlink that was followed.
+    /// The real path of the target, if the entry is a symlink that was followed.
     pub link_target: Option<PathBuf>,
 }
 
@@ -97,7 +97,7 @@ impl std::error::Error for WalkError {
     }
 }
 
-/// A recursive walk of a directory, by name. A directory comes before its content.
+/// A recursive walk of a directory, sorted by name. A directory comes before its content.
 #[derive(Debug)]
 pub struct TreeWalk<'t> {
     tree: &'t dyn FileTree,
@@ -121,19 +121,19 @@ struct OpenDirectory {
 }
 
 impl<'t> TreeWalk<'t> {
-    /// Creates a walk of a directory, whose path may be a symlink.
+    /// Creates a walk of a directory. Its path may be a symlink.
     #[must_use]
     pub fn new(tree: &'t dyn FileTree, top: &Path, options: WalkOptions) -> Self {
         let real = match options.links {
             LinkPolicy::Follow => tree.locate(Path::new(""), top).map(Located::into_path),
             LinkPolicy::Keep => Ok(PathBuf::new()),
         };
-        // If the path cannot be located, listing it fails, too, and reports the error.
+        // If the path cannot be located, listing it also fails and reports the error.
         let next = Some((PathBuf::new(), real.unwrap_or_default()));
         Self { tree, top: top.to_path_buf(), options, open: Vec::new(), next }
     }
 
-    /// Returns a path relative to the top as it is shown in messages.
+    /// Returns a path relative to the top as messages show it.
     fn display_path(&self, below: &Path) -> PathBuf {
         if below.as_os_str().is_empty() { self.top.clone() } else { self.top.join(below) }
     }

@@ -1,4 +1,4 @@
-//! Waits for changes of the files that a result depends on.
+//! Waits for changes of the files on which a result depends.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -15,7 +15,7 @@ use super::disk::DiskTree;
 use super::read_set::ReadSet;
 use super::tree::FileTree as _;
 
-/// The time without events that ends a group of changes: editors save a file in several steps.
+/// The time without events that ends a group of changes, since editors save a file in several steps.
 const QUIET: Duration = Duration::from_millis(20);
 
 /// The maximum time to wait for the end of a group of changes, such as a checkout of thousands of files.
@@ -26,8 +26,8 @@ const TIME_PRECISION: Duration = Duration::from_millis(10);
 
 /// Watches the paths of a [`ReadSet`] on disk.
 ///
-/// Only directories are watched, not recursively. Files that are replaced, and paths that do not exist yet, stay
-/// watched.
+/// Only directories are watched, without their subdirectories. Files that are replaced and paths that do not exist yet
+/// are also detected.
 pub struct Watcher {
     backend: Backend,
     events: Receiver<Message>,
@@ -35,9 +35,9 @@ pub struct Watcher {
     /// The watched directories.
     watched: BTreeSet<PathBuf>,
     depends_on: ReadSet,
-    /// The symlinks that lead to what was read.
+    /// The symlinks that were followed to the files that were read.
     links: BTreeSet<PathBuf>,
-    /// Changes from this time on may be missing from what was read.
+    /// The time since when changes may be missing from the reads.
     since: SystemTime,
 }
 
@@ -49,7 +49,7 @@ enum Backend {
     Polling { interval: Duration, stamps: Stamps },
 }
 
-/// The paths of a read set with their stamps; none for a path that does not exist.
+/// The paths of a read set with their stamps. The stamp of a path that does not exist is `None`.
 type Stamps = BTreeMap<PathBuf, Option<String>>;
 
 /// A message to a waiting watcher.
@@ -63,7 +63,7 @@ enum Message {
 pub struct WatchStop(Sender<Message>);
 
 impl WatchStop {
-    /// Ends the current wait, or else the next one.
+    /// Ends the current wait. If there is none, ends the next one.
     pub fn stop(&self) {
         // Without a watcher, there is nothing to stop.
         let _ = self.0.send(Message::Stop);
@@ -71,16 +71,16 @@ impl WatchStop {
 }
 
 impl Watcher {
-    /// Creates a watcher that watches nothing yet. With an interval, it polls; otherwise the system reports changes.
-    /// Create it before anything is read. It waits 10 milliseconds, so that the recorded times of earlier changes are
-    /// before the start of the watch.
+    /// Creates a watcher that does not watch any path yet. With an interval, it polls; otherwise the system reports
+    /// changes. Create it before anything is read. It waits 10 milliseconds, so that the recorded times of earlier
+    /// changes are before the start of the watch.
     ///
     /// # Errors
     /// The system's limit on watches is reached.
     pub fn new(poll: Option<Duration>) -> io::Result<Self> {
         let (sender, events) = channel();
         let notified = sender.clone();
-        // Without a receiver, the watcher is gone.
+        // If there is no receiver, the watcher was dropped.
         let send = move |event| drop(notified.send(Message::Event(event)));
         let backend = match poll {
             Some(interval) => Backend::Polling { interval, stamps: Stamps::new() },
@@ -98,8 +98,8 @@ impl Watcher {
         WatchStop(self.sender.clone())
     }
 
-    /// Watches what a result depends on, and nothing else. Returns the files and directories that changed after they may
-    /// have been read.
+    /// Watches exactly the dependencies of a result. Returns the files and directories that changed after they may have
+    /// been read.
     ///
     /// # Errors
     /// The system's limit on watches is reached.
@@ -113,7 +113,7 @@ impl Watcher {
         let new: BTreeSet<PathBuf> = wanted.difference(&self.watched).cloned().collect();
         if let Backend::Events(events) = &mut self.backend {
             for directory in self.watched.difference(&wanted) {
-                // The directory may be gone, and its watch with it.
+                // If the directory was removed, its watch is also gone.
                 let _ = events.unwatch(directory);
             }
         }
@@ -123,19 +123,20 @@ impl Watcher {
         Ok(self.changed_below(&new))
     }
 
-    /// Returns the files and directories that changed, appeared or disappeared in directories before these were watched.
+    /// Returns the files and directories that changed, appeared or disappeared in directories before these were
+    /// watched.
     fn changed_below(&self, new: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
         if new.is_empty() {
             return BTreeSet::new();
         }
         let ReadSet { files, directories, found, absent, .. } = &self.depends_on;
         let is_recent = |path: &Path| DiskTree::modified(path).is_none_or(|time| time >= self.since);
-        // What a removed directory contained is below the nearest directory that exists.
+        // The content of a removed directory is below the nearest directory that exists.
         let is_below = |path: &&PathBuf| path.ancestors().skip(1).any(|above| new.contains(above));
         let changed = files.iter().filter(is_below).filter(|path| is_recent(path));
         let directories = directories.iter().filter(|path| new.contains(*path) && is_recent(path));
         let removed = found.keys().filter(is_below).filter(|path| !DiskTree.contains(path));
-        // A directory that was moved here may be old, but the one that contains it changed.
+        // A directory that was moved here may be old, but its parent directory changed.
         let may_be_new =
             |path: &&PathBuf| path.ancestors().skip(1).any(|above| new.contains(above) && is_recent(above));
         let appeared = absent.iter().filter(may_be_new).filter(|path| DiskTree.contains(path));
@@ -150,7 +151,7 @@ impl Watcher {
         for directory in directories {
             match events.watch(&directory, RecursiveMode::NonRecursive).map_err(io_error) {
                 Ok(()) => drop(self.watched.insert(directory)),
-                // A directory that was just removed, or cannot be read, is watched again when it is read again.
+                // A directory that was just removed or cannot be read is watched again the next time it is read.
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
                 Err(error) if DiskTree.is_directory(&directory) => return Err(error),
                 Err(_) => {}
@@ -159,7 +160,7 @@ impl Watcher {
         Ok(())
     }
 
-    /// Returns the stamps of all paths that the result depends on.
+    /// Returns the stamps of all paths on which the result depends.
     fn stamps(&self) -> Stamps {
         if matches!(self.backend, Backend::Events(_)) {
             return Stamps::new();
@@ -171,8 +172,8 @@ impl Watcher {
         stamps.chain(links).collect()
     }
 
-    /// Adds the stamps of new paths. Known paths keep their old stamps, so that the next comparison detects changes since
-    /// the last one.
+    /// Adds the stamps of new paths. Known paths keep their old stamps, so that the next comparison detects all changes
+    /// since the last one.
     fn keep_stamps(&mut self) {
         let now = self.stamps();
         if let Backend::Polling { stamps, .. } = &mut self.backend {
@@ -185,7 +186,7 @@ impl Watcher {
         }
     }
 
-    /// Replaces the stamps, and returns the paths that have another one.
+    /// Replaces the stamps, and returns the paths whose stamps changed.
     fn set_stamps(&mut self, now: Stamps) -> BTreeSet<PathBuf> {
         let Backend::Polling { stamps, .. } = &mut self.backend else { return BTreeSet::new() };
         let changed = now.iter().filter(|(path, stamp)| stamps.get(*path) != Some(stamp));
@@ -194,8 +195,8 @@ impl Watcher {
         changed
     }
 
-    /// Waits until something changes, and until no more changes follow for 20 milliseconds. Returns the changed paths;
-    /// none if the wait was stopped.
+    /// Waits until something changes and no more changes follow for 20 milliseconds. Returns the changed paths, or
+    /// `None` if the wait was stopped.
     pub fn wait(&mut self) -> Option<BTreeSet<PathBuf>> {
         let mut changed = match self.backend {
             Backend::Events(_) => {
@@ -207,18 +208,18 @@ impl Watcher {
             }
             Backend::Polling { interval, .. } => self.poll(interval)?,
         };
-        // Editors also write temporary files into directories that were listed.
+        // Editors also write temporary files into listed directories.
         let is_lasting = |path: &PathBuf| self.depends_on.uses(path) || DiskTree::modified(path).is_some();
         if changed.iter().any(is_lasting) {
             changed.retain(is_lasting);
         }
-        // Nothing that is watched changed in the last milliseconds. File systems round times down.
+        // No watched path changed in the last milliseconds. File systems round times down.
         let now = SystemTime::now();
         self.since = now.checked_sub(TIME_PRECISION).unwrap_or(now);
         Some(changed)
     }
 
-    /// Compares stamps until some differ, and until they stay the same for 20 milliseconds.
+    /// Compares stamps until some differ and then stay the same for 20 milliseconds.
     fn poll(&mut self, interval: Duration) -> Option<BTreeSet<PathBuf>> {
         let mut changed = BTreeSet::new();
         loop {
@@ -238,7 +239,7 @@ impl Watcher {
 
     fn wait_for_events(&mut self) -> Option<BTreeSet<PathBuf>> {
         let mut changed = BTreeSet::new();
-        // The end of the wait: after the last change, and a fixed time after the first.
+        // The two possible ends of the wait: some time after the last change, and a fixed time after the first one.
         let mut end: Option<(Instant, Instant)> = None;
         loop {
             let received = match end {
@@ -267,7 +268,7 @@ impl Watcher {
         true
     }
 
-    /// Adds the paths of an event that the result depends on. Returns false if the event is not a change.
+    /// Adds the paths of an event on which the result depends. Returns false if the event is not a change.
     fn add_relevant(&mut self, event: &Event, changed: &mut BTreeSet<PathBuf>) -> bool {
         if event.need_rescan() {
             return self.add_everything(changed);
@@ -275,7 +276,7 @@ impl Watcher {
         let is_entry = match event.kind {
             EventKind::Access(_) => return false,
             EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)) => true,
-            // The mode of a directory may forbid or allow to read it.
+            // The mode of a directory may determine if it can be read.
             EventKind::Modify(ModifyKind::Metadata(_)) => {
                 let is_listed = |path: &&PathBuf| self.depends_on.directories.contains(*path);
                 changed.extend(event.paths.iter().filter(is_listed).cloned());
@@ -294,8 +295,8 @@ impl Watcher {
         true
     }
 
-    /// Drops the watches of a path and of what is below it: they belong to the former directories of these names.
-    /// Returns true if there were any.
+    /// Drops the watches of a path and of all paths below it, since they belong to the former directories with these
+    /// names. Returns true if there were any.
     fn drop_watches(&mut self, path: &Path) -> bool {
         let from = (Bound::Included(path), Bound::Unbounded);
         let below = self.watched.range::<Path, _>(from).take_while(|watched| watched.starts_with(path));
@@ -328,7 +329,7 @@ impl Watcher {
         for directory in wanted {
             let mut is_watched = false;
             for above in directory.ancestors() {
-                // Its parent reports that a directory is replaced.
+                // The parent of a directory reports if the directory is replaced.
                 let is_parent = directory.parent() == Some(above);
                 if all.contains(above) || (is_watched && !is_parent && !above.starts_with(&here)) {
                     break;
@@ -358,7 +359,7 @@ mod tests {
     use super::super::read_set::RecordingTree;
     use super::*;
 
-    /// Reads a file, a missing file and a directory, and watches them.
+    /// Creates a watcher of a file, a missing file and a directory, which were read before.
     fn watching(root: &Path, poll: Option<Duration>) -> Watcher {
         let mut watcher = Watcher::new(poll).expect("a watcher");
         let tree = RecordingTree::new(Arc::new(DiskTree));
@@ -386,13 +387,13 @@ mod tests {
         let changed = thread::scope(|scope| {
             scope.spawn(|| {
                 change();
-                // Ends the wait if nothing of what changed matters.
+                // Ends the wait if none of the changes is relevant.
                 thread::sleep(Duration::from_millis(400));
                 stop.stop();
             });
             watcher.wait()
         });
-        // The stop that was not needed would end the next wait.
+        // A stop that was not needed would end the next wait.
         while changed.is_some() && watcher.wait().is_some() {}
         changed.map(|paths| {
             paths.iter().map(|path| path.strip_prefix(root).expect("below the root").to_path_buf()).collect()
@@ -449,7 +450,7 @@ mod tests {
     #[test]
     fn changes_before_the_watch_are_returned() {
         let (_directory, root) = sample();
-        // Their times must differ from those of the fixture.
+        // The times of the changes must differ from those of the fixture.
         thread::sleep(TIME_PRECISION * 2);
         let mut watcher = Watcher::new(None).expect("a watcher");
         let tree = RecordingTree::new(Arc::new(DiskTree));

@@ -1,10 +1,10 @@
 //! Strategic merge patches for Kubernetes objects, driven by the schema of each kind.
 //!
-//! For controllers, fake clients and other programs that need the API server's patch behaviour without a server.
-//! Applies strategic merge patches, JSON merge patches and JSON patches to `serde_json` values ([`patch::json`]).
-//! Creates two-way and three-way patches, merges whole objects three-way ([`merge`]) and compares them
-//! semantically ([`diff`]). The schemas of Kubernetes are built in; others are read from OpenAPI documents and
-//! CRDs ([`schema`]). Needs no file system, no network and no async runtime.
+//! For controllers, fake clients and other programs that need the API server's patch behavior without a server. Applies
+//! strategic merge patches, JSON merge patches and JSON patches to `serde_json` values ([`patch::json`]). Creates
+//! two-way and three-way patches, merges whole objects three-way ([`merge`]) and compares them semantically ([`diff`]).
+//! The schemas of Kubernetes are embedded; others are read from OpenAPI documents and CRDs ([`schema`]). Needs no file
+//! system, no network and no async runtime.
 //!
 //! ```
 //! use serde_json::json;

@@ -1,11 +1,10 @@
 //! Errors, warnings and notes as data, and their output formats.
 //!
-//! All crates share one error type, so that a location found deep in a merge reaches the terminal without being
-//! wrapped and unwrapped. Programs distinguish errors by [`Code`]. Nothing is printed here: [`MessageRenderer`]
-//! returns text.
+//! All crates share one error type, so that an error with a location deep in a merge reaches the terminal without
+//! conversions. Programs distinguish errors by [`Code`]. Nothing is printed here: [`MessageRenderer`] returns text.
 //!
-//! A message quotes names, but never a value of a manifest. The value is visible in the excerpt at the location,
-//! unless the excerpt is hidden.
+//! A message quotes names, but never a value of a manifest. The excerpt at the location shows the value, unless the
+//! excerpt is hidden.
 
 mod code;
 mod escape;
@@ -67,11 +66,11 @@ pub struct Label {
     pub span: Span,
     /// The explanation; may be empty for the main location.
     pub text: String,
-    /// The visibility of the line, as far as the code that reports the problem knows.
+    /// The visibility of the line, as determined by the code that reports the problem.
     pub excerpt: Excerpt,
 }
 
-/// The visibility of the text at a location. Text that looks like a secret is hidden in any case.
+/// The visibility of the text at a location. Text that may be secret is always hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Excerpt {
     /// The line is shown.
@@ -81,7 +80,7 @@ pub enum Excerpt {
     Hidden,
 }
 
-/// The number of entries shown from each end of a long trail.
+/// The number of entries that are shown from each end of a long trail.
 const SHOWN_TRAIL_ENTRIES: usize = 3;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,7 +93,7 @@ struct Inner {
     field: Option<String>,
     help: Option<String>,
     notes: Vec<String>,
-    /// The chain of files that led to the location, the innermost first.
+    /// The chain of files that led to the location. The innermost file comes first.
     trail: Vec<String>,
     target: Option<PathBuf>,
     fix: Option<Fix>,
@@ -161,7 +160,7 @@ impl Diagnostic {
         self.label(span, "")
     }
 
-    /// Adds a location with its own text; an empty span is ignored.
+    /// Adds a location with a text of its own; an empty span is ignored.
     #[must_use]
     pub fn label(self, span: Span, text: impl Into<String>) -> Self {
         self.label_with(span, text, Excerpt::Shown)
@@ -176,7 +175,7 @@ impl Diagnostic {
         self
     }
 
-    /// Makes the cause the main location. The former main location is labelled with `about`.
+    /// Makes the cause the main location. The former main location gets the label `about`.
     #[must_use]
     pub fn with_cause(mut self, at: Span, about: &str) -> Self {
         if at.is_none() || self.0.labels.first().is_some_and(|label| label.span == at) {
@@ -189,14 +188,14 @@ impl Diagnostic {
         self
     }
 
-    /// Sets the resource, unless a deeper call has set it.
+    /// Sets the resource, unless an inner function has already set it.
     #[must_use]
     pub fn resource(mut self, resource: impl Into<ResourceName>) -> Self {
         self.0.resource.get_or_insert_with(|| resource.into());
         self
     }
 
-    /// Sets the build target here and in the attached problems, unless a deeper call has set it.
+    /// Sets the build target of this problem and the attached ones, unless an inner function has already set it.
     #[must_use]
     pub fn target(self, target: &Path) -> Self {
         self.map_each(|mut problem| {
@@ -205,21 +204,21 @@ impl Diagnostic {
         })
     }
 
-    /// Sets the field path, unless a deeper call has set it.
+    /// Sets the field path, unless an inner function has already set it.
     #[must_use]
     pub fn field(mut self, field: impl fmt::Display) -> Self {
         self.0.field.get_or_insert_with(|| field.to_string());
         self
     }
 
-    /// Sets how an API server rejects the patch, unless a deeper call has set it.
+    /// Sets how an API server rejects the patch, unless an inner function has already set it.
     #[must_use]
     pub fn patch_rejection(mut self, refusal: PatchRejection) -> Self {
         self.0.refusal.get_or_insert(refusal);
         self
     }
 
-    /// Sets the help: how to fix the problem.
+    /// Sets the help text, which describes how to fix the problem.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.0.help = Some(help.into());
@@ -245,7 +244,7 @@ impl Diagnostic {
         self
     }
 
-    /// Attaches another problem, and the problems that are attached to that one.
+    /// Attaches another problem together with the problems attached to it.
     #[must_use]
     pub fn with_attached(mut self, mut other: Self) -> Self {
         let more = std::mem::take(&mut other.0.others);
@@ -254,7 +253,7 @@ impl Diagnostic {
         self
     }
 
-    /// Iterates over this problem and the attached ones, each without attachments.
+    /// Iterates over this problem and the attached ones, each without its attachments.
     pub fn into_each(mut self) -> impl Iterator<Item = Self> {
         let others = std::mem::take(&mut self.0.others);
         std::iter::once(self).chain(others)
@@ -276,7 +275,8 @@ impl Diagnostic {
         self
     }
 
-    /// Adds an entry to the chain of files that led here, from the inside out. Messages show both ends of a long chain.
+    /// Adds an entry to the chain of files that led to the location, from the inside out. Messages show both ends of a
+    /// long chain.
     #[must_use]
     pub fn reached_by(mut self, entry: impl Into<String>) -> Self {
         self.0.trail.push(entry.into());
@@ -291,7 +291,7 @@ impl Diagnostic {
         self
     }
 
-    /// Applies `change` to all texts that are shown, here and in the attached problems.
+    /// Applies `change` to all texts that are shown, in this problem and the attached ones.
     pub(crate) fn map_texts(mut self, change: &impl Fn(&str) -> String) -> Self {
         let Inner { message, labels, resource, field, help, notes, trail, fix, others, .. } = &mut *self.0;
         let labels = labels.iter_mut().map(|label| &mut label.text);
@@ -303,14 +303,14 @@ impl Diagnostic {
         self
     }
 
-    /// Turns it into a warning, for operations that continue after the problem.
+    /// Converts the problem to a warning, for operations that continue after it.
     #[must_use]
     pub fn into_warning(mut self) -> Self {
         self.0.severity = Severity::Warning;
         self
     }
 
-    /// Turns it into an error, for runs in which warnings are not allowed.
+    /// Converts the problem to an error, for runs in which warnings are not allowed.
     #[must_use]
     pub fn into_error(mut self) -> Self {
         self.0.severity = Severity::Error;
@@ -335,7 +335,7 @@ impl Diagnostic {
         &self.0.message
     }
 
-    /// Returns the locations, the main one first.
+    /// Returns the locations. The first one is the main location.
     #[must_use]
     pub fn labels(&self) -> &[Label] {
         &self.0.labels
@@ -377,7 +377,7 @@ impl Diagnostic {
         self.0.fix.as_ref()
     }
 
-    /// Returns the attached problems: the first error of an operation does not hide the others.
+    /// Returns the attached problems, which are the further errors of an operation.
     #[must_use]
     pub fn attached(&self) -> &[Self] {
         &self.0.others
@@ -389,7 +389,7 @@ impl Diagnostic {
         &self.0.notes
     }
 
-    /// Returns the notes and the chain of files that led to the location; of a long chain, both ends.
+    /// Returns the notes, and the chain of files that led to the location. Only both ends of a long chain are included.
     fn shown_notes(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let trail = self.0.trail.as_slice();
         let left_out = trail.len().saturating_sub(2 * SHOWN_TRAIL_ENTRIES);
@@ -436,13 +436,13 @@ pub struct WithWarnings<T> {
 }
 
 impl<T> WithWarnings<T> {
-    /// Returns the value and moves its warnings to `warnings`.
+    /// Moves the warnings to `warnings`, and returns the value.
     pub fn into_value(self, warnings: &mut Vec<Diagnostic>) -> T {
         warnings.extend(self.warnings);
         self.value
     }
 
-    /// Applies `make` to the value. Its warnings follow the ones of this value.
+    /// Applies `make` to the value. The new warnings follow those of this value.
     pub fn and_then<U>(self, make: impl FnOnce(T) -> WithWarnings<U>) -> WithWarnings<U> {
         let mut made = make(self.value);
         made.warnings.splice(0..0, self.warnings);

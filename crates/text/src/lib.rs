@@ -2,16 +2,16 @@
 //!
 //! Part of `kubectl-smp`; this crate promises no stability of its own.
 //!
-//! Owns source texts and positions in them ([`source`]), diagnostics and their rendering ([`diagnostic`]), ports of
-//! Go standard library behaviour ([`gocompat`]), parsing, editing and printing YAML as kustomize and kubectl do
-//! ([`yaml`]), and field paths ([`path`]).
+//! Owns source texts and positions in them ([`source`]), diagnostics and their rendering ([`diagnostic`]), ports of Go
+//! standard library behavior ([`gocompat`]), parsing, editing and printing YAML like kustomize and kubectl ([`yaml`]),
+//! and field paths ([`path`]).
 //!
 //! Must not depend on schemas, merging, kustomizations, file access or clusters.
 //!
 //! Start reading at [`yaml::Node`], the tree of a manifest, then [`yaml::parse_documents`] and
 //! [`diagnostic::Diagnostic`].
 
-// Tests are tables.
+// Table-driven tests are long.
 #![cfg_attr(test, allow(clippy::too_many_lines))]
 
 pub mod diagnostic;

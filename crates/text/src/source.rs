@@ -1,6 +1,6 @@
 //! Source texts and positions in them.
 //!
-//! Owns the texts, the choice of YAML dialect ([`Reading`]), the parts that messages must not show, and the mapping
+//! Owns the texts, the choice of the YAML parser ([`Reading`]), the parts that messages must not show, and the mapping
 //! of byte ranges to lines and columns. Must not depend on YAML.
 
 mod kustomization;
@@ -24,23 +24,23 @@ pub use self::secrecy::{SecretRanges, is_secret_key};
 pub use self::secret_values::SecretValues;
 pub(crate) use self::url_secrets::mask_url_secrets;
 
-/// The parser to follow where kustomize and kubectl read different values from the same text.
+/// The parser whose behavior is used when kustomize and kubectl read different values from the same text.
 ///
 /// kustomize parses YAML 1.2 with parts of 1.1. kubectl parses YAML 1.1, converts it to JSON, and also accepts
 /// several concatenated JSON objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Reading {
     /// kustomize's parser, for files that a kustomization loads. `yes`, `on` and `y` are strings. Dates become times.
-    /// Keys that are not strings are errors. A map's own fields win over those of `<<`.
+    /// Keys that are not strings are errors. A map's own fields override those of `<<`.
     #[default]
     Kustomize,
     /// kubectl's parser, for plain manifests. `yes`, `on` and `y` are booleans. Dates keep their text. Keys become
-    /// strings (`n` is `"false"`, `1` is `"1"`). Fields win over those of a `<<` above them.
+    /// strings (`n` is `"false"`, `1` is `"1"`). Fields override those of a `<<` above them.
     Kubectl,
 }
 
 impl Reading {
-    /// Returns the reading for a file among files with this reading. Kustomization files are always read as kustomize
+    /// Returns the reading of a file among files with this reading. Kustomization files are always read like kustomize
     /// does.
     #[must_use]
     pub fn for_file(self, path: &Path) -> Self {
@@ -66,14 +66,14 @@ impl SourceId {
 
 /// A half-open byte range `start..end` of a text.
 ///
-/// The default span, `0..0` of source 0, means "no location". Generated values have it.
+/// The default span, `0..0` of source 0, means "no location". Generated values have this span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Span {
     /// The text.
     pub source: SourceId,
     /// The first byte.
     pub start: u32,
-    /// The end, one past the last byte.
+    /// The end, which is exclusive.
     pub end: u32,
 }
 
@@ -103,26 +103,26 @@ impl Span {
 pub struct Source {
     name: PathBuf,
     text: Arc<str>,
-    /// The byte offsets of line starts; computed on first use, since only messages need them.
+    /// The byte offsets of line starts. Computed on first use, since they are only needed for messages.
     lines: OnceLock<Vec<u32>>,
-    /// The number of characters before each block of bytes, to compute columns in long lines quickly.
+    /// The number of characters before each block of bytes, for the fast computation of columns in long lines.
     characters: OnceLock<Vec<usize>>,
-    /// Returns the parts that are not shown; set when the text is parsed.
+    /// The function that returns the hidden parts. Set when the text is parsed.
     marker: OnceLock<Marker>,
-    /// The parts that are not shown; computed on first use.
+    /// The hidden parts. Computed on first use.
     hidden: OnceLock<SecretRanges>,
-    /// Set if the caller has marked the whole text as secret.
+    /// Set if the whole text was marked as secret.
     marked_secret: OnceLock<()>,
     /// Set if the text is the output of a program.
     printed: OnceLock<()>,
-    /// Set if the caller has marked the text as not secret, except for secret keys.
+    /// Set if the text was marked as not secret, except for secret keys.
     marked_public: OnceLock<()>,
     /// The position in the enclosing text, if the text is embedded in another one.
     enclosing: Option<Enclosing>,
 }
 
-/// Returns the offset of each byte of an embedded text within the scalar of the enclosing text. Its arguments are the
-/// embedded text and the scalar.
+/// A function that returns the offset of each byte of an embedded text in the scalar of the enclosing text. Its
+/// arguments are the embedded text and the scalar.
 pub(crate) type Locate = fn(&str, &str) -> Vec<u32>;
 
 /// The position of an embedded text in the enclosing one.
@@ -130,7 +130,7 @@ pub(crate) type Locate = fn(&str, &str) -> Vec<u32>;
 struct Enclosing {
     span: Span,
     locate: Locate,
-    /// The offset of each byte within the scalar; computed on first use.
+    /// The offset of each byte in the scalar. Computed on first use.
     offsets: OnceLock<Vec<u32>>,
 }
 
@@ -168,7 +168,7 @@ impl Source {
         &self.text
     }
 
-    /// Returns true if a line (from 1) may be shown, because it contains no secret.
+    /// Returns true if a line (starting at 1) may be shown, because it contains no secret.
     #[must_use]
     pub fn may_show(&self, line: usize) -> bool {
         if self.is_marked_secret() {
@@ -181,7 +181,7 @@ impl Source {
         !self.hidden().overlap(start..start + self.line(line).len())
     }
 
-    /// Returns the parts that are not shown: by the tree of the text, if it was parsed, or else by its words.
+    /// Returns the hidden parts. If the text was parsed, they are determined by its tree, otherwise by its words.
     fn hidden(&self) -> &SecretRanges {
         self.hidden.get_or_init(|| match self.marker.get() {
             Some(mark) => mark(&self.name, &self.text),
@@ -198,7 +198,7 @@ impl Source {
         self.hidden().overlap(part.start as usize..part.end as usize)
     }
 
-    /// Sets how the parts that are not shown are found.
+    /// Sets the function that finds the hidden parts.
     pub(crate) fn mark_with(&self, marker: Marker) {
         self.marker.get_or_init(|| marker);
     }
@@ -223,13 +223,13 @@ impl Source {
     fn lines(&self) -> &[u32] {
         self.lines.get_or_init(|| {
             let breaks = memchr::memchr_iter(b'\n', self.text.as_bytes());
-            // A byte order mark does not count as a character of the first line.
+            // A byte order mark is not counted as a character of the first line.
             let first = if self.text.starts_with('\u{feff}') { 3 } else { 0 };
             std::iter::once(first).chain(breaks.map(|i| u32::try_from(i + 1).unwrap_or(u32::MAX))).collect()
         })
     }
 
-    /// Returns the line and column of a byte offset, both from 1; columns count characters.
+    /// Returns the line and column of a byte offset. Both start at 1, and columns count characters.
     #[must_use]
     pub fn line_column(&self, offset: u32) -> (usize, usize) {
         let lines = self.lines();
@@ -239,7 +239,7 @@ impl Source {
         let part = self.text.as_bytes().get(start..end).unwrap_or_default();
         let before = match part.len() {
             0..BLOCK => characters(part),
-            // For long lines, the counts per block are computed once.
+            // For long lines, the numbers of characters in blocks are computed once.
             _ => self.characters_before(end) - self.characters_before(start),
         };
         (line, before + 1)
@@ -259,13 +259,13 @@ impl Source {
         blocks.get(block).map_or(0, |before| before + characters(&bytes[block * BLOCK..offset]))
     }
 
-    /// Returns the byte offset of a line (from 1); 0 if there is no such line.
+    /// Returns the byte offset of a line (starting at 1), or 0 if there is no such line.
     #[must_use]
     pub fn line_start(&self, line: usize) -> usize {
         line.checked_sub(1).and_then(|i| self.lines().get(i)).map_or(0, |start| *start as usize)
     }
 
-    /// Returns a line (from 1) without its line break; empty if there is no such line.
+    /// Returns a line (starting at 1) without its line break. Returns an empty string if there is no such line.
     #[must_use]
     pub fn line(&self, line: usize) -> &str {
         let lines = self.lines();
@@ -280,7 +280,8 @@ fn characters(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
 }
 
-/// All texts of one run. It is shared by threads, and texts are never removed: [`SourceMap::retained`] is another map.
+/// All texts of one run. The map is shared by threads, and texts are never removed from it: [`SourceMap::retained`]
+/// returns another map.
 ///
 /// ```
 /// use smp_text::source::SourceMap;
@@ -295,18 +296,18 @@ fn characters(bytes: &[u8]) -> usize {
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct SourceMap {
-    /// The text of each ID; none for one that was not retained.
+    /// The text of each ID; `None` for a text that was not retained.
     sources: Arc<RwLock<Vec<Option<Arc<Source>>>>>,
     /// The IDs of retained texts.
     retained: Arc<FxHashMap<SourceKey, SourceId>>,
-    /// Values that were copied from Secrets.
+    /// The values that were copied from Secrets.
     secrets: Arc<RwLock<SecretValues>>,
 }
 
 /// The name and the text of a source, and its position in the enclosing text.
 type SourceKey = (PathBuf, Arc<str>, Option<Span>);
 
-/// The keys of reports whose values are never part of an input.
+/// The keys of reports whose values never come from an input.
 const CONSTANT_KEYS: [&str; 9] = [
     "$schema",
     "code",
@@ -325,8 +326,8 @@ impl SourceMap {
         self.add_source(name.into(), text.into(), None)
     }
 
-    /// Adds a text embedded in a scalar of another text, and returns its ID. Its locations are reported as
-    /// locations in the enclosing text, which `locate` computes.
+    /// Adds a text embedded in a scalar of another text, and returns its ID. Its locations are reported as locations in
+    /// the enclosing text, which `locate` computes.
     pub(crate) fn add_embedded(
         &self,
         name: impl Into<PathBuf>,
@@ -365,15 +366,15 @@ impl SourceMap {
         SourceId(u32::try_from(sources.len()).unwrap_or(u32::MAX))
     }
 
-    /// Returns a map for another run, which keeps those top-level texts for which a function returns true, and the
-    /// texts embedded in them. They keep their IDs, also when they are added again.
+    /// Returns a map for another run. It keeps the top-level texts for which a function returns true, and the texts
+    /// embedded in them. These texts keep their IDs, even when they are added again.
     #[must_use]
     pub fn retained(&self, is_kept: impl Fn(&Source) -> bool) -> Self {
         let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);
         let mut kept: Vec<Option<Arc<Source>>> = Vec::with_capacity(sources.len());
         for source in sources.iter() {
             let is_kept = |source: &&Arc<Source>| match &source.enclosing {
-                // Enclosing texts are before embedded ones.
+                // Enclosing texts come before embedded ones.
                 Some(outer) => {
                     (outer.span.source.0 as usize).checked_sub(1).is_some_and(|i| kept[i].is_some())
                 }
@@ -400,7 +401,7 @@ impl SourceMap {
         ids.map(|(number, _)| SourceId(number)).collect()
     }
 
-    /// Returns the text of an ID; none for the ID of generated values.
+    /// Returns the text of an ID, or `None` for the ID of generated values.
     #[must_use]
     pub fn get(&self, id: SourceId) -> Option<Arc<Source>> {
         let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);
@@ -414,8 +415,8 @@ impl SourceMap {
         }
     }
 
-    /// Masks a value that was copied from a Secret in all output, such as names, labels and field paths. Values of one
-    /// or two characters are not masked.
+    /// Masks a value that was copied from a Secret in all output, including names, labels and field paths. Values of
+    /// one or two characters are not masked.
     pub fn hide_value(&self, value: &str) {
         self.secrets.write().unwrap_or_else(PoisonError::into_inner).add(value);
     }
@@ -438,14 +439,14 @@ impl SourceMap {
         self.secrets.read().unwrap_or_else(PoisonError::into_inner).mask_json(report, &[])
     }
 
-    /// Masks a JSON or SARIF report of findings as [`SourceMap::json_without_hidden_values`], except for the severities,
-    /// codes and URLs of this program.
+    /// Masks a JSON or SARIF report of findings like [`SourceMap::json_without_hidden_values`], except for the
+    /// severities, codes and URLs of this program.
     #[must_use]
     pub fn findings_without_hidden_values<'t>(&self, report: &'t str) -> Cow<'t, str> {
         self.secrets.read().unwrap_or_else(PoisonError::into_inner).mask_json(report, &CONSTANT_KEYS)
     }
 
-    /// Returns true if the value at a location may be part of a Secret. The rest of its line does not matter.
+    /// Returns true if the value at a location may be part of a Secret. The rest of its line is ignored.
     #[must_use]
     pub fn is_secret(&self, span: Span) -> bool {
         let span = self.outermost(span);
@@ -461,15 +462,15 @@ impl SourceMap {
         id
     }
 
-    /// Marks a text as not secret, because the caller knows that its objects hold no secrets. Messages then show its
-    /// lines, except for those with secret keys. A text marked with [`SourceMap::mark_secret`] stays hidden.
+    /// Marks a text as not secret, because the caller knows that its objects contain no secrets. Messages then show its
+    /// lines, except those with secret keys. A text that was marked with [`SourceMap::mark_secret`] remains hidden.
     pub fn mark_public(&self, id: SourceId) {
         if let Some(source) = self.get(id) {
             source.marked_public.get_or_init(|| ());
         }
     }
 
-    /// Returns the text at a location; none for an empty location.
+    /// Returns the text at a location, or `None` for an empty location.
     pub fn text_at(&self, span: Span) -> Option<String> {
         let source = self.get(span.source)?;
         source.text().get(span.start as usize..span.end as usize).map(str::to_string)
@@ -501,7 +502,7 @@ impl SourceMap {
         span
     }
 
-    /// Returns `path:line:column` of a span's start; none if there is no location.
+    /// Returns `path:line:column` of a span's start, or `None` if there is no location.
     #[must_use]
     pub fn describe(&self, span: Span) -> Option<String> {
         let span = self.outermost(span);
@@ -511,8 +512,8 @@ impl SourceMap {
     }
 }
 
-/// Returns a path relative to a directory, with `..` if needed. A path that shares only the root with the directory,
-/// and a relative path, are returned unchanged.
+/// Returns a path relative to a directory, with `..` if needed. A relative path, and a path that has only the root in
+/// common with the directory, are returned unchanged.
 pub fn relative_path<'p>(path: &'p Path, directory: &Path) -> Cow<'p, Path> {
     if let Ok(below) = path.strip_prefix(directory) {
         return if below.as_os_str().is_empty() { Path::new(".").into() } else { below.into() };

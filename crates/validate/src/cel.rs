@@ -1,7 +1,7 @@
 //! Evaluation of CEL validation rules of custom resources, as in the API server.
 //!
-//! Converts values to CEL values. The crate `kube-cel` implements the language and the functions of Kubernetes. A
-//! rule that it cannot evaluate is reported as not checked and never counts as passed.
+//! Converts values to CEL values. The crate `kube-cel` implements the language and the functions of Kubernetes. A rule
+//! that the crate cannot evaluate is reported as not checked, never as passed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use super::timed_cel::{NotCompiled, TimedProgram, Variables, is_over_limit, name
 use smp_merge::schema::{CelRule, Cursor, TypeKind};
 use smp_text::yaml::{Map, Node, Resolved, Value};
 
-/// The time limit of an expression. Servers limit the cost instead, which takes about as long for all rules of an
-/// object.
+/// The time limit of an expression. API servers have no time limit. They limit the cost of all rules of an object,
+/// which takes about as long.
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// A compiled expression, or the reason why it cannot be compiled.
@@ -40,23 +40,25 @@ pub(super) enum CelOutcome {
     /// A key is missing, so that a server cannot evaluate the expression.
     MissingKey {
         key: String,
-        /// True if the expression contains the key. Other keys may be copied from secret values.
+        /// True if the expression contains the key. Only then may a message quote it: other keys may be copied from
+        /// secret values.
         is_named: bool,
-        /// The reason in the words of the server.
+        /// The API server's message.
         server: String,
     },
     /// The server cannot evaluate the expression either.
     Failed {
         why: String,
-        /// The reason in the words of the server, which may quote values.
+        /// The API server's message, which may quote values.
         server: String,
     },
-    /// The expression could not be evaluated here.
+    /// The expression could not be evaluated here. The API server may be able to evaluate it.
     Unknown(String),
 }
 
 impl CelOutcome {
-    /// Creates the outcome of a boolean expression. Any other value counts as false, as in the API server.
+    /// Creates the outcome of a boolean expression. As in the API server, any value other than `true` is treated as
+    /// false.
     pub(super) fn new(value: Result<CelValue, Self>) -> Self {
         match value {
             Ok(CelValue::Bool(true)) => Self::True,
@@ -96,7 +98,7 @@ impl CelOutcome {
     }
 }
 
-/// Returns true unless a text is certainly not a CEL expression. Accepts functions and types that the crate does not
+/// Returns false only if a text is certainly not a CEL expression. Accepts functions and types that `kube-cel` does not
 /// support.
 pub(super) fn may_be_expression(text: &str) -> bool {
     match TimedProgram::compile(text, LIMIT) {
@@ -122,13 +124,13 @@ impl Expression {
         &self.text
     }
 
-    /// Compiles a `messageExpression`; returns none if it is empty.
+    /// Compiles a `messageExpression`; returns `None` if it is empty.
     pub(super) fn of_message(text: &str) -> Option<Self> {
         (!text.trim().is_empty()).then(|| Self::compile(text))
     }
 
-    /// Evaluates a `messageExpression`. Returns none in the cases in which a server falls back to another message:
-    /// the result is not a string, is empty, or has several lines.
+    /// Evaluates a `messageExpression`. Returns `None` if the result is not a string, is empty, or has several lines;
+    /// the API server then uses another message.
     pub(super) fn message(&self, variables: &Variables<'_>) -> Option<String> {
         let Ok(CelValue::String(text)) = self.value(variables) else { return None };
         let text = text.trim();
@@ -141,7 +143,7 @@ impl Expression {
         program.execute(variables).map_err(|error| self.failure(error, program.is_plain()))
     }
 
-    /// Evaluates the expression. An error is the one that a server reports.
+    /// Evaluates the expression. Errors are those that the API server reports.
     pub(super) fn value_as_server(&self, variables: &Variables<'_>) -> Result<CelValue, CelOutcome> {
         let program = self.program.as_ref().map_err(|why| CelOutcome::Unknown(why.clone()))?;
         program.execute_as_server(variables).map_err(|error| self.failure(error, program.is_plain()))
@@ -152,7 +154,7 @@ impl Expression {
         CelOutcome::new(self.value(variables))
     }
 
-    /// Converts an evaluation error. Errors of the crate quote values, so their texts are not used.
+    /// Converts an evaluation error. Errors of the `cel` crate quote values, so their messages are not used.
     fn failure(&self, error: ExecutionError, is_plain: bool) -> CelOutcome {
         match error {
             ExecutionError::NoSuchKey(key) => CelOutcome::missing(&key, names_key(&self.text, &key)),
@@ -175,7 +177,7 @@ impl Expression {
                     target.map(|(_, target)| format!("type conversion error from 'string' to '{target}'"));
                 CelOutcome::failed(format!("invalid arguments for `{function}`"), server.unwrap_or(message))
             }
-            // The API server supports more comparisons for other types, such as times.
+            // For some types, such as times, only the API server supports all comparisons.
             ExecutionError::NoSuchOverload
             | ExecutionError::UnexpectedType { .. }
             | ExecutionError::UnsupportedBinaryOperator(..)
@@ -192,7 +194,7 @@ impl Expression {
 }
 
 const OUT_OF_BOUNDS: &str = "index out of bounds";
-/// The reason in the words of the server if a function or operator does not exist for the types of its arguments.
+/// The API server's message if a function or operator does not exist for the types of its arguments.
 const NO_OVERLOAD: &str = "no such overload";
 
 /// Functions that convert strings, and the names of their results on the server.
@@ -225,7 +227,7 @@ fn is_transition(rule: &CelRule) -> bool {
     })
 }
 
-/// Compiles the rules that apply to the creation of an object.
+/// Compiles the rules that apply when an object is created, which are all except transition rules.
 pub(super) fn compile_rules(rules: &[CelRule]) -> Vec<CompiledRule> {
     let applicable = rules.iter().filter(|rule| rule.optional_old_self || !is_transition(rule));
     let compiled = applicable.map(|rule| CompiledRule {
@@ -244,7 +246,7 @@ pub(super) struct FailedRule<'r> {
     pub(super) message: Option<String>,
 }
 
-/// Evaluates the rules of a value, and returns those that do not hold.
+/// Evaluates the rules of a value. Returns the rules that failed or could not be evaluated.
 pub(super) fn failed_rules<'r>(
     rules: &'r [CompiledRule],
     node: &Node,
@@ -310,7 +312,7 @@ fn scalar_value(value: Resolved<'_>, cursor: Cursor<'_>) -> CelValue {
     }
 }
 
-/// Converts a string. Times and durations have types of their own in CEL.
+/// Converts a string. Times and durations have their own CEL types.
 fn text_value(text: &str, cursor: Cursor<'_>) -> CelValue {
     let plain = || CelValue::String(Arc::new(text.to_string()));
     let constraints = cursor.constraints_text().unwrap_or_default();
@@ -350,7 +352,7 @@ const RESERVED: [&str; 21] = [
     "while",
 ];
 
-/// Returns the name of a field in expressions, escaped as Kubernetes documents it.
+/// Returns the name of a field as expressions must write it, with the escapes that Kubernetes documents.
 fn escaped(name: &str) -> String {
     if RESERVED.contains(&name) {
         return format!("__{name}__");
@@ -406,7 +408,7 @@ mod tests {
         assert!(matches!(outcome(&"(".repeat(100_000), "{}"), CelOutcome::Unknown(_)));
     }
 
-    /// Random sequences of tokens: most are not expressions, and some have no value.
+    /// Random sequences of tokens. Most are not valid expressions, and some fail when they are evaluated.
     #[test]
     fn no_expression_panics() {
         const PIECES: [&str; 32] = [

@@ -36,9 +36,8 @@ struct Depth {
 }
 
 impl Depth {
-    /// Adds the levels that the byte at an offset can add to the syntax tree: two for an opening bracket or `?`, one
-    /// for each other operator and each access to a field, and the depth of a balanced tree for a chain of `&&` or
-    /// `||`.
+    /// Adds the levels that the byte at an offset can add to the syntax tree. An opening bracket or `?` adds two, any
+    /// other operator and each field access adds one, and a chain of `&&` or `||` adds the depth of a balanced tree.
     fn add_byte(&mut self, byte: u8, bytes: &[u8], at: usize) {
         match byte {
             b'(' | b'[' | b'{' => {
@@ -53,7 +52,7 @@ impl Depth {
                 (self.now, self.chains) = (self.base, [0, 0]);
             }
             b',' => (self.now, self.chains) = (self.base, [0, 0]),
-            // The parser makes a balanced tree of the operands of a chain of `&&` or of `||`.
+            // The parser builds a balanced tree from the operands of a chain of `&&` or `||`.
             b'&' | b'|' if at > 0 && bytes[at - 1] == byte => {
                 self.chains[usize::from(byte == b'|')] += 1;
                 let levels = self.chains.map(|operators| (usize::BITS - operators.leading_zeros()) as usize);

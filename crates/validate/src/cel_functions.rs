@@ -1,4 +1,4 @@
-//! The functions of CEL expressions: those of the crate, with replacements for those without limits.
+//! The functions of CEL expressions: those of the `cel` crate, except that functions without limits are replaced.
 
 use std::sync::{Arc, LazyLock};
 
@@ -8,7 +8,7 @@ use kube_cel::cel::{Context, ExecutionError, FunctionContext, IdedExpr, ResolveR
 
 use super::cel_meter::{METERED, charge, metered};
 
-/// The functions of the crate.
+/// The functions of the `cel` crate.
 static ORIGINAL: LazyLock<Context<'static>> = LazyLock::new(|| Context::default().with_all());
 
 /// The functions of CEL and Kubernetes.
@@ -24,8 +24,8 @@ pub(super) static FUNCTIONS: LazyLock<Context<'static>> = LazyLock::new(|| {
     context
 });
 
-/// Returns the number of entries, fields, characters or bytes. The function of the crate counts the bytes of
-/// strings, and hides the error of an argument.
+/// Returns the number of entries, fields, characters or bytes. Replaces `size` of the `cel` crate, which counts the
+/// bytes of strings and hides the error of an argument.
 fn size(call: &FunctionContext<'_, '_>) -> ResolveResult {
     let value = match (&call.this, call.args.first()) {
         (Some(value), _) => value.clone(),
@@ -60,7 +60,7 @@ fn replace(call: &FunctionContext<'_, '_>) -> ResolveResult {
     original(call, args)
 }
 
-/// Converts a value to a string. The function of the crate converts no booleans.
+/// Converts a value to a string. Replaces `string` of the `cel` crate, which does not convert booleans.
 fn string(call: &FunctionContext<'_, '_>) -> ResolveResult {
     let args = arguments(call)?;
     if let (None, [Value::Bool(value)]) = (&call.this, &*args) {
@@ -94,7 +94,7 @@ fn arguments(call: &FunctionContext<'_, '_>) -> Result<Vec<Value>, ExecutionErro
     call.args.iter().map(|argument| Value::resolve(argument, call.ptx)).collect()
 }
 
-/// Calls the crate's method of the same name.
+/// Calls the method of the same name in the `cel` crate.
 fn original(call: &FunctionContext<'_, '_>, args: Vec<Value>) -> ResolveResult {
     let mut scope = ORIGINAL.new_inner_scope();
     let mut variable = |name: String, value: Value| {

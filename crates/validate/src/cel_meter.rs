@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use kube_cel::cel::objects::Key;
 use kube_cel::cel::{ExecutionError, FunctionContext, ResolveResult, Value};
 
-/// A function that returns its argument while time and memory last. Its name is not valid in expressions.
+/// A function that returns its argument, or fails once the time or memory limit is exceeded. Its name is not valid in
+/// expressions.
 pub(super) const METERED: &str = "@metered";
 
 /// The maximum number of bytes of all values of an evaluation.
@@ -20,9 +21,9 @@ struct Meter {
 }
 
 thread_local! {
-    /// The limits of the expression that this thread evaluates.
+    /// The limits of the expression that this thread is evaluating.
     static METER: Cell<Option<Meter>> = const { Cell::new(None) };
-    /// The error of an argument, which functions of the crate hide.
+    /// The error of an argument. Functions of the `cel` crate hide such errors.
     static ARGUMENT_ERROR: RefCell<Option<ExecutionError>> = const { RefCell::new(None) };
 }
 

@@ -1,14 +1,14 @@
 //! Worker threads that evaluate expressions with a hard time limit.
 //!
-//! A caller keeps its worker for the next expression. A worker that does not answer in time is abandoned: it ends
-//! with its expression or with the process. The number of abandoned workers is limited. WebAssembly has no
-//! threads; there only the metered steps of an expression check the deadline.
+//! A caller keeps its worker for the next expression. A worker that exceeds the time limit is abandoned: its thread
+//! ends when the expression or the process ends. The number of abandoned workers is limited. WebAssembly has no
+//! threads, so only the metered steps of an expression check the deadline there.
 
 use std::time::Duration;
 
 use kube_cel::cel::ResolveResult;
 
-/// The work of a worker.
+/// The expression that a worker evaluates.
 type Job = Box<dyn FnOnce() -> ResolveResult + Send>;
 
 /// Evaluates an expression on a worker, within a time limit.
@@ -93,7 +93,7 @@ mod threads {
         }
         let worker = WORKER.take().or_else(Worker::start).ok_or_else(no_thread)?;
         worker.jobs.send(job).map_err(|_| no_thread())?;
-        // The steps of the expression check the same deadline, so a late answer means a single long step.
+        // The metered steps of the expression check the same deadline, so only a single long step can exceed it.
         match worker.answers.recv_timeout(limit + limit / 4) {
             Ok(answer) => {
                 WORKER.set(Some(worker));
@@ -107,7 +107,7 @@ mod threads {
         }
     }
 
-    /// Runs a function with a large stack. Returns none if no thread can be started.
+    /// Runs a function with a large stack. Returns `None` if no thread can be started.
     pub(crate) fn with_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Option<T> {
         std::thread::scope(|scope| {
             Builder::new().stack_size(STACK).spawn_scoped(scope, work).ok()?.join().ok()
@@ -127,7 +127,7 @@ mod threads {
         job()
     }
 
-    /// WebAssembly has no other stack.
+    /// Returns `None`, since WebAssembly cannot run a function on a larger stack.
     pub(crate) fn with_stack<T: Send>(_work: impl FnOnce() -> T + Send) -> Option<T> {
         None
     }

@@ -78,7 +78,8 @@ impl CompiledConstraints {
         self
     }
 
-    /// Returns true if an alternative contains a pattern that cannot be compiled, so that it cannot be evaluated.
+    /// Returns true if an alternative contains a pattern that cannot be compiled. Such alternatives cannot be
+    /// evaluated.
     fn has_invalid_alternative(&self) -> bool {
         self.invalid_patterns.len() > usize::from(self.own.pattern.is_some() && self.pattern.is_none())
     }
@@ -244,7 +245,7 @@ impl CompiledConstraints {
     }
 }
 
-/// Returns the ending of a noun for a count.
+/// Returns the plural ending of a noun for a count: `s`, or nothing for 1.
 fn plural_end(count: u64) -> &'static str {
     if count == 1 { "" } else { "s" }
 }

@@ -1,11 +1,12 @@
-//! Nulls and defaults of a custom resource, which a server removes and sets before it validates the object.
+//! Nulls and defaults of a custom resource. The API server removes nulls and sets defaults before it validates the
+//! object.
 
 use smp_merge::defaults::fill_value;
 use smp_merge::schema::Cursor;
 use smp_text::yaml::{Node, Value};
 
-/// Returns the object as the server validates it: without null fields that the schema does not allow, and with the
-/// defaults at all existing levels. Added values have the location of the map or value that lacks them.
+/// Returns the object as the API server validates it: without null fields that the schema does not allow, and with the
+/// defaults of all existing maps. An added value gets the location of the surrounding map.
 pub(super) fn filled(node: &Node, cursor: Cursor<'_>) -> Node {
     let mut with_defaults = node.to_json_value();
     fill_value(&mut with_defaults, cursor);
@@ -14,7 +15,7 @@ pub(super) fn filled(node: &Node, cursor: Cursor<'_>) -> Node {
     filled
 }
 
-/// Removes and adds the fields in which a node differs from a JSON value.
+/// Updates a node to equal a JSON value by removing and adding fields.
 fn update(node: &mut Node, filled: &serde_json::Value) {
     let span = node.meta.span;
     if node.is_null() && !filled.is_null() {

@@ -104,7 +104,7 @@ pub(super) fn is_base64(text: &str) -> bool {
     (letters + padding) % 4 == 0 && padding <= 2 && letters % 4 != 1
 }
 
-/// Returns true if a text matches the `format` of a schema. Formats that the server does not know are not checked.
+/// Returns true if a text matches the `format` of a schema. Returns true for formats that the API server does not know.
 pub(super) fn has_format(format: &str, text: &str) -> bool {
     match format {
         "date" => is_date(text),
@@ -146,7 +146,7 @@ fn is_duration(text: &str) -> bool {
     unsigned == "0" || parse_duration(unsigned).is_some() || in_words().is_some()
 }
 
-/// Returns true for an address with a prefix length.
+/// Returns true for an IP address with a prefix length, such as `10.0.0.0/8`.
 pub(super) fn is_cidr(text: &str) -> bool {
     let Some((address, bits)) = text.split_once('/') else { return false };
     let most = match address.parse::<IpAddr>() {
@@ -191,7 +191,7 @@ fn is_email(text: &str) -> bool {
     })
 }
 
-/// Returns true for what Go's `ParseRequestURI` accepts: an absolute path, or a scheme with a non-empty rest.
+/// Returns true if Go's `ParseRequestURI` accepts a text: an absolute path, or a scheme followed by any text.
 fn is_uri(text: &str) -> bool {
     if text.contains(|c: char| c.is_ascii_control() || c == ' ') {
         return false;

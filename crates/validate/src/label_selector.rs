@@ -66,7 +66,7 @@ impl LabelSelector {
     }
 }
 
-/// A part of a selector and the text after it, or the reason why it is invalid.
+/// A parsed part of a selector with the text after it, or the reason why the part is invalid.
 type Parsed<'t, T> = std::result::Result<(T, &'t str), String>;
 
 /// Parses one requirement, and the comma that follows it.

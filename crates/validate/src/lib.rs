@@ -2,10 +2,7 @@
 //!
 //! Part of `kubectl-smp`; this crate promises no stability of its own.
 //!
-//! Contains one traversal of an object by its schema (`walk`), one file for each rule that the API server applies
-//! besides the schema (`rules`), and CEL expressions behind the feature `cel`. Knows neither resources, builds,
-//! files nor clusters: it sees one object at a time. Start with [`validate`] and `rules/mod.rs`, the registry of
-//! rules.
+//! Validates objects offline against the schema, the rules in the API server's code, and admission policies.
 //!
 //! A finding with severity error is rejected by the API server with strict field validation (`fieldValidation:
 //! Strict`). A warning is accepted, but fails in another kind of request or in the next release, or an expression

@@ -21,14 +21,15 @@ pub(super) fn rejects_duplicate_keys(
     }
 }
 
-/// Returns true if a volumeClaimTemplate of a StatefulSet replaces the volume, so that duplicates do not matter.
+/// Returns true if a `volumeClaimTemplates` entry of a StatefulSet replaces the volume. Duplicates of such a volume are
+/// accepted.
 fn is_claim(object: &Node, volume: &Node) -> bool {
     let claims = object.get_path(&["spec", "volumeClaimTemplates"]).and_then(Node::as_list);
     let name = |claim: &Node| claim.get_path(&["metadata", "name"]).cloned();
     claims.into_iter().flatten().any(|claim| name(claim).as_ref() == volume.get("name"))
 }
 
-/// Sets in which the API server rejects duplicates: of Nodes, policy bindings and Jobs.
+/// Fields with sets in which the API server rejects duplicates: of Nodes, policy bindings and Jobs.
 const STRICT_SETS: [&str; 3] = ["podCIDRs", "validationActions", "values"];
 
 /// Lists in which the API server accepts duplicate keys: the type of the entries and the field.

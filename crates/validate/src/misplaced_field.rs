@@ -10,7 +10,7 @@ const DEEPEST: usize = 4;
 /// The maximum number of types to visit on each level.
 const MOST_TYPES: usize = 200;
 
-/// Returns the path of the type that declares a field. `around` contains the surrounding types and their paths,
+/// Returns the path of the type that declares a field. `around` contains the surrounding types and their paths, the
 /// innermost first.
 ///
 /// Searches the surrounding types themselves, then their fields, then the levels below the innermost type.
@@ -22,7 +22,7 @@ pub(super) fn find_declaring_path(around: &[(String, Cursor<'_>)], name: &str) -
         .or_else(|| around.first().and_then(|(path, cursor)| path_below(path, *cursor, name, DEEPEST)))
 }
 
-/// Returns the shortest path below a type to one that declares a field. Returns none if several paths are equally
+/// Returns the shortest path below a type to one that declares a field. Returns `None` if several paths are equally
 /// short, unless exactly one of them uses a required field.
 fn path_below(path: &str, cursor: Cursor<'_>, name: &str, deepest: usize) -> Option<String> {
     let (mut level, mut seen) = (vec![(path.to_string(), cursor)], FxHashSet::default());
@@ -43,7 +43,7 @@ fn path_below(path: &str, cursor: Cursor<'_>, name: &str, deepest: usize) -> Opt
     None
 }
 
-/// Returns the fields of a type with their paths, and true for required ones. Leaves out `status`, which users do
+/// Returns the fields of a type, each with its path, type and true if it is required. Omits `status`, which users do
 /// not write.
 fn fields_of<'s>(path: &str, cursor: Cursor<'s>) -> Vec<(String, Cursor<'s>, bool)> {
     let required: FxHashSet<&str> = cursor.required_fields().collect();

@@ -1,6 +1,6 @@
 //! The formats of names: DNS labels and subdomains, label keys and values, port names.
 
-/// Returns true for an ASCII lowercase letter or a digit.
+/// Returns true for a lowercase ASCII letter or a digit.
 fn is_small(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit()
 }

@@ -19,8 +19,8 @@ pub(super) const OLDEST_RELEASE: (u32, u32) = (1, 16);
 /// The options of validation. Regular expressions and CEL rules are compiled once and shared by all clones.
 #[derive(Debug, Clone, Default)]
 pub struct ValidateOptions {
-    /// The Kubernetes release, such as `(1, 34)`, that decides which API versions are deprecated or removed.
-    /// Defaults to the newest known release.
+    /// The Kubernetes release, such as `(1, 34)`. It determines which API versions are deprecated or removed. Defaults
+    /// to the newest known release.
     pub kubernetes: Option<(u32, u32)>,
     pub(super) has_positions: bool,
     #[cfg(feature = "cel")]
@@ -35,8 +35,8 @@ impl ValidateOptions {
         Self { kubernetes: Some((major, minor)), ..Self::default() }
     }
 
-    /// Names list entries by their position in the paths of violations, as API servers do. By default they are named
-    /// by their keys.
+    /// Identifies list entries by their index in the paths of violations, as API servers do. By default they are
+    /// identified by their merge keys.
     #[must_use]
     pub fn with_positions(self) -> Self {
         Self { has_positions: true, ..self }
@@ -56,7 +56,7 @@ impl ValidateOptions {
         Self { policies: Some(Arc::new(AdmissionPolicies::new(manifests))), ..self }
     }
 
-    /// Returns the compiled form of constraints; equal texts are compiled once.
+    /// Returns the compiled form of constraints. Equal texts are compiled only once.
     pub(super) fn compiled_constraints(&self, text: &str) -> Arc<CompiledConstraints> {
         let known = self.compiled.read().ok().and_then(|compiled| compiled.get(text).cloned());
         known.unwrap_or_else(|| {

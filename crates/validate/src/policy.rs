@@ -1,8 +1,9 @@
 //! ValidatingAdmissionPolicies, evaluated for a request.
 //!
-//! A policy reviews an [`AdmissionRequest`] with its bindings, whose parameters it finds in [`PolicyObjects`]. The
-//! result is a list of [`Decision`]s. `manifests` turns those about a manifest into violations: there the user and
-//! the content of the cluster are unknown. A policy that needs them cannot be evaluated, which is a warning.
+//! `review` evaluates policies and their bindings for an [`AdmissionRequest`], and looks up their parameters in
+//! [`PolicyObjects`]. The result is a list of [`Decision`]s. `manifests` turns the decisions about a manifest into
+//! violations. The user and the objects in the cluster are not known for a manifest, so a policy that needs them
+//! results in a warning.
 
 mod admission_request;
 mod manifests;
@@ -74,14 +75,15 @@ impl PolicyBinding {
     }
 }
 
-/// The answer of a policy to a request that it does not accept.
+/// A failed validation of a policy, with the binding that determines whether it denies the request, warns or is
+/// audited.
 #[derive(Debug)]
 pub struct Decision<'p> {
-    /// The binding; none if the policy itself is at fault.
+    /// The binding; `None` if the policy itself is invalid.
     pub binding: Option<&'p PolicyBinding>,
-    /// True if the binding selects labels of a namespace that is not among the manifests.
+    /// True if the binding selects by namespace labels and the namespace is not among the manifests.
     pub depends_on_namespace: bool,
-    /// The reason.
+    /// The reason why the request is not accepted.
     pub outcome: Outcome,
 }
 
@@ -99,25 +101,25 @@ pub enum Outcome {
         /// The reason, such as `Forbidden`; empty if the validation has none.
         reason: String,
     },
-    /// An expression has no value: on a server, too.
+    /// An expression cannot be evaluated, neither here nor on the API server.
     Failed {
-        /// The reason in our words.
+        /// The reason as this program reports it.
         why: String,
-        /// The message of the server.
+        /// The API server's message.
         message: String,
-        /// True for an audit annotation, which denies the request whatever the binding's actions.
+        /// True for an audit annotation. Its errors deny the request whatever the binding's actions are.
         is_annotation: bool,
     },
-    /// An expression cannot be evaluated here.
+    /// An expression cannot be evaluated here. The API server may be able to evaluate it.
     Unknown {
-        /// The reason.
+        /// The reason why it cannot be evaluated.
         why: String,
         /// The expression.
         expression: String,
     },
     /// A binding with `parameterNotFoundAction: Deny` has no parameters.
     Unbound,
-    /// The parameters cannot be looked up.
+    /// The parameters cannot be looked up, for the given reason.
     Misconfigured(String),
 }
 
@@ -226,7 +228,7 @@ impl AdmissionPolicy {
     fn evaluate(&self, reviewed: &Reviewed<'_>, version: usize, parameter: &CelValue) -> Vec<Outcome> {
         let namespace = reviewed.namespace_value();
         if !self.conditions.is_empty() {
-            // On a server, match conditions do not see the Namespace.
+            // The API server does not provide the Namespace to match conditions.
             let is_seen = reviewed.request.manifest.is_some();
             let seen = if is_seen { namespace.clone() } else { Some(CelValue::Null) };
             match self.input(reviewed, version, parameter, seen).map(|input| self.is_met(&input)) {
@@ -237,12 +239,12 @@ impl AdmissionPolicy {
         }
         let Some(input) = self.input(reviewed, version, parameter, namespace) else { return Vec::new() };
         let validations = self.validations.iter().filter_map(|validation| validation.outcome(&input));
-        // The values of audit annotations are no concern of manifests.
+        // Audit annotations do not apply to manifests.
         let annotations = if input.request.manifest.is_some() { &[][..] } else { &self.annotations };
         validations.chain(annotations.iter().filter_map(|value| annotation_outcome(value, &input))).collect()
     }
 
-    /// Returns the variables of expressions, with those of the policy.
+    /// Returns the input of expressions: the variables of the request, the parameters, and the policy's own variables.
     fn input<'s>(
         &'s self,
         reviewed: &'s Reviewed<'_>,
@@ -259,7 +261,8 @@ impl AdmissionPolicy {
         Some(PolicyInput { variables, failed, request: reviewed.request })
     }
 
-    /// Evaluates the variables. A failing variable is an error only where it is used, as in the API server.
+    /// Evaluates the policy's variables. As in the API server, a failing variable is an error only in expressions that
+    /// use it.
     fn bind_variables(
         &self,
         request: &AdmissionRequest<'_>,
@@ -282,7 +285,7 @@ impl AdmissionPolicy {
         failed
     }
 
-    /// Evaluates the match conditions. An error counts only if no condition is false.
+    /// Returns true if all match conditions are true. Returns an error only if no condition is false.
     fn is_met(&self, input: &PolicyInput<'_>) -> Result<bool, Outcome> {
         let mut errors = Vec::new();
         for condition in &self.conditions {
@@ -315,7 +318,7 @@ impl PolicyValidation {
 }
 
 impl Outcome {
-    /// Joins the errors of two match conditions. What is unknown here stays unknown.
+    /// Joins the errors of two match conditions. If one of them is unknown, the result is unknown.
     fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Failed { why, message, is_annotation }, Self::Failed { message: other, .. })
@@ -330,7 +333,7 @@ impl Outcome {
     }
 }
 
-/// Returns the outcome of an audit annotation that is neither a text nor null.
+/// Returns the failure of an audit annotation whose value is neither a string nor null.
 fn annotation_outcome(value: &Expression, input: &PolicyInput<'_>) -> Option<Outcome> {
     let kind = match value.value_as_server(&input.variables) {
         Ok(CelValue::String(_) | CelValue::Null) => return None,
@@ -356,7 +359,7 @@ fn annotation_outcome(value: &Expression, input: &PolicyInput<'_>) -> Option<Out
     Some(Outcome::Failed { why: message.clone(), message, is_annotation: true })
 }
 
-/// Returns the outcome of an expression without a value.
+/// Converts the outcome of an expression that could not be evaluated.
 fn unevaluated(expression: &Expression, outcome: CelOutcome) -> Outcome {
     let (why, text) = (outcome.reason(), expression.text());
     match outcome {
@@ -372,7 +375,7 @@ fn unevaluated(expression: &Expression, outcome: CelOutcome) -> Outcome {
 /// The input of the expressions of a policy.
 struct PolicyInput<'s> {
     variables: Variables<'s>,
-    /// The variables without a value, and the reasons.
+    /// The names of the variables that could not be evaluated, and the reasons.
     failed: Vec<(&'s str, CelOutcome)>,
     request: &'s AdmissionRequest<'s>,
 }
@@ -402,7 +405,7 @@ fn cause_of(outcome: CelOutcome, failed: &[(&str, CelOutcome)]) -> CelOutcome {
     cause.map_or(outcome, |(_, cause)| cause.clone())
 }
 
-/// Policies with their bindings, in the order in which they are evaluated.
+/// Evaluates policies in the given order. Returns the decisions of the policies that do not accept the request.
 pub fn review<'p, B: IntoIterator<Item = &'p PolicyBinding>>(
     policies: impl IntoIterator<Item = (&'p AdmissionPolicy, B)>,
     request: &AdmissionRequest<'_>,

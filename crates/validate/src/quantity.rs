@@ -11,18 +11,18 @@ const BINARY: [(&str, u32); 6] = [("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40)
 const DECIMAL: [(&str, i32); 10] =
     [("n", -9), ("u", -6), ("m", -3), ("", 0), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18)];
 
-/// The number of significant digits; a number with more is larger than the maximum.
+/// The maximum number of significant digits. A number with more digits exceeds the largest quantity.
 const DIGITS: usize = 24;
 /// The largest quantity, 2^63-1, in billionths.
 const LARGEST: i128 = (i64::MAX as i128) * NANO;
 const NANO: i128 = 1_000_000_000;
 
-/// An amount in billionths, the resolution of the API server. Larger amounts are capped like there.
+/// An amount in billionths, the resolution of the API server. As in the API server, larger amounts are capped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Quantity(i128);
 
 impl Quantity {
-    /// Parses a text; returns none if it is not a quantity.
+    /// Parses a text; returns `None` if it is not a quantity.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -58,13 +58,13 @@ impl Quantity {
         self.0 % NANO == 0
     }
 
-    /// Returns true for a whole amount that also fits when counted in thousandths, as the API server does.
+    /// Returns true for a whole amount that fits in 64 bits in thousandths, as the API server requires.
     pub(super) fn is_countable(self) -> bool {
         self.is_whole() && self.0 <= LARGEST / 1000
     }
 }
 
-/// Compares two quantities; none if a value is not a quantity.
+/// Compares two quantities; `None` if a value is not a quantity.
 #[must_use]
 pub fn compare_quantities(one: &Node, other: &Node) -> Option<Ordering> {
     Some(Quantity::from_node(one)?.cmp(&Quantity::from_node(other)?))

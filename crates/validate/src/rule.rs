@@ -1,4 +1,4 @@
-//! Validation rules, the values that their checks see, and the violations that they report.
+//! Validation rules, the values that they check, and the violations that they report.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use smp_text::path::{FieldPath, PathElement};
 use smp_text::source::Span;
 use smp_text::yaml::{Entry, Map, Node, Resolved};
 
-/// Returns a Pod whose container has these fields.
+/// A Pod with a container that has these fields.
 macro_rules! container {
     ($fields:literal) => {
         concat!(
@@ -18,7 +18,7 @@ macro_rules! container {
     };
 }
 
-/// Returns a Pod with these fields.
+/// A Pod with these fields.
 macro_rules! pod {
     ($fields:literal) => {
         concat!(
@@ -31,17 +31,17 @@ macro_rules! pod {
 
 pub(crate) use {container, pod};
 
-/// A rule of the API server for the values of objects. Rules are compared by name.
+/// A rule of the API server for the values of objects. Two rules are equal if their names are equal.
 ///
-/// `check` generates the documentation and the tests of a rule from these fields.
+/// The fields also provide the documentation and the tests of the rule.
 pub struct ValidationRule {
     /// The name, the violation in one sentence, and how to fix it.
     pub text: RuleText,
-    /// The code of its findings, if other messages share it.
+    /// The code of its findings, if it differs from the rule's name because other messages share it.
     pub shared_code: Option<Code>,
     /// The consequences of a violation, and what the rule checks: a paragraph of Markdown.
     pub why: &'static str,
-    /// A case, particular to the rule, in which it is reasonable to suppress a finding: Markdown.
+    /// A case in which it is reasonable to suppress a finding of this rule: Markdown.
     pub suppress: Option<&'static str>,
     /// The page of the Kubernetes documentation.
     pub documentation: &'static str,
@@ -55,28 +55,28 @@ pub struct ValidationRule {
     pub severity: Severity,
     /// The change that causes a finding.
     pub cause: ViolationCause,
-    /// True if a base may violate the rule on its own, because an overlay adds what is missing.
+    /// True if a base may violate the rule until an overlay adds what is missing.
     pub may_be_partial: bool,
-    /// The checks besides the schema. Each row names types by the last component of their names, separated by `;`.
-    /// Fields of a type follow its name after spaces.
+    /// The checks besides the schema. Each row begins with types, separated by `;` and given as the last component of
+    /// their names. The fields of a type follow its name after spaces.
     pub(super) checks: &'static [(&'static str, Check)],
 }
 
 /// The change that causes a violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViolationCause {
-    /// The one that wrote the value.
+    /// The change that wrote the value.
     Value,
-    /// One that removed the value.
+    /// A change that removed the value.
     Removal,
-    /// One that changed the labels of the Pod template.
+    /// A change to the labels of the Pod template.
     PodLabels,
-    /// One that removed or renamed a volume of the Pod.
+    /// A change that removed or renamed a volume of the Pod.
     PodVolume,
 }
 
 impl ValidationRule {
-    /// The defaults of fields that few rules set.
+    /// The default values of the fields that few rules set.
     pub(super) const DEFAULT: Self = Self {
         text: RuleText { name: "", meaning: "", remedy: "" },
         shared_code: None,
@@ -92,13 +92,13 @@ impl ValidationRule {
         checks: &[],
     };
 
-    /// Returns its name for programs and comments, such as `unknown-field`.
+    /// Returns the rule's code for programs and suppression comments, such as `unknown-field`.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         self.text.name
     }
 
-    /// Returns the code of its findings.
+    /// Returns the diagnostic code of the rule's findings.
     #[must_use]
     pub fn diagnostic_code(&'static self) -> Code {
         self.shared_code.unwrap_or(Code::Rule(&self.text))
@@ -110,7 +110,7 @@ impl ValidationRule {
         self.example.replacen(self.fix.0, self.fix.1, 1)
     }
 
-    /// Returns the definition of the kind of the example, if that is a custom resource.
+    /// Returns the CRD for the example, if the example is a custom resource.
     #[must_use]
     pub fn definition(&self) -> Option<String> {
         let definition = |spec: &str| {
@@ -149,7 +149,7 @@ pub(super) enum Check {
     Type(fn(Subject<'_>, &mut RuleViolations)),
     /// A function over the values of the type, and the name of the field.
     Field(fn(Subject<'_>, &str, &mut RuleViolations)),
-    /// A string in this format. An empty string counts as absent.
+    /// A string in this format. An empty string is treated as absent.
     OptionalString(StringFormat),
     /// A string in this format.
     AnyString(StringFormat),
@@ -181,7 +181,7 @@ pub(super) struct Subject<'n> {
 }
 
 impl<'n> Subject<'n> {
-    /// Returns the value of a field. Null counts as absent.
+    /// Returns the value of a field. Null is treated as absent.
     pub(super) fn get(self, field: &str) -> Option<&'n Node> {
         self.map.get(field).filter(|value| !value.is_null())
     }
@@ -198,12 +198,12 @@ impl<'n> Subject<'n> {
         self.get(field).and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns the entries of a map, for their keys.
+    /// Returns the entries of a map in a field, including the locations of the keys.
     pub(super) fn entries(self, field: &str) -> &'n [Entry] {
         self.get(field).and_then(Node::as_map).map(Map::entries).unwrap_or_default()
     }
 
-    /// Returns the keys and values of a map.
+    /// Returns the keys and values of a map in a field.
     pub(super) fn map(self, field: &str) -> impl Iterator<Item = (&'n str, &'n Node)> + use<'n> {
         self.entries(field).iter().map(|entry| (entry.key.text.as_str(), &entry.value))
     }
@@ -280,17 +280,17 @@ pub(super) struct RuleViolations {
 }
 
 impl RuleViolations {
-    /// Reports a field, which may be absent.
+    /// Reports a violation of a field, which may be absent.
     pub(super) fn report_field(&mut self, subject: Subject<'_>, field: &str, message: impl Into<String>) {
         self.report_at(&[PathStep::Field(field)], subject.location(field), message);
     }
 
-    /// Reports the value itself.
+    /// Reports a violation of the value itself.
     pub(super) fn report_value(&mut self, subject: Subject<'_>, message: impl Into<String>) {
         self.report_at(&[], subject.node.span(), message);
     }
 
-    /// Reports a path below the value, at the last step of it that exists.
+    /// Reports a violation at a path below the value. The location is that of the last existing step of the path.
     pub(super) fn report_path(
         &mut self,
         subject: Subject<'_>,
@@ -308,7 +308,7 @@ impl RuleViolations {
         self.report_at(path, at.unwrap_or(subject.node.span()), message);
     }
 
-    /// Reports a path below the value at a location.
+    /// Reports a violation at a path below the value, with the given location.
     pub(super) fn report_at(&mut self, path: &[PathStep<'_>], at: Span, message: impl Into<String>) {
         let path = path.iter().map(|step| step.element()).collect();
         let (rule, message, severity) = (self.rule, message.into(), Severity::Error);

@@ -8,7 +8,7 @@ use smp_merge::schema::{Cursor, TypeKind};
 use smp_text::gocompat::time::parse_duration;
 use smp_text::yaml::Resolved;
 
-/// A scalar that is rejected: the rule, and the expected value.
+/// The rule that a scalar violates, and the expected value.
 pub(super) type RejectedScalar = (&'static ValidationRule, &'static str);
 
 const INT32: &str = "a 32-bit integer";
@@ -21,8 +21,8 @@ pub(super) fn is_integer_range(expected: &str) -> bool {
     matches!(expected, INT32 | INT64)
 }
 
-/// Returns the name of an apimachinery type, without its package prefix. Some of these types have their own JSON
-/// decoder.
+/// Returns the name of an apimachinery type without its package prefix. Some of these types have a JSON decoder of
+/// their own.
 fn apimachinery_type(cursor: Cursor<'_>) -> Option<&str> {
     cursor.type_name().and_then(|name| name.strip_prefix("io.k8s.apimachinery.pkg."))
 }
@@ -84,7 +84,7 @@ fn int_or_string(value: Resolved<'_>) -> Result<(), RejectedScalar> {
     }
 }
 
-/// Returns the integer value of a scalar; `1.0` counts as an integer.
+/// Returns the integer value of a scalar. `1.0` is an integer.
 pub(super) fn integer(value: Resolved<'_>) -> Option<i128> {
     match value {
         Resolved::Int(value) => Some(value.into()),

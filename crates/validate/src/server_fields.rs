@@ -1,9 +1,9 @@
-//! Fields that may be absent from a manifest although the server has them when a policy is evaluated: defaults of
-//! built-in kinds, fields that the server sets, and fields of the request.
+//! Fields that may be absent from a manifest although the API server has them when it evaluates a policy: defaults of
+//! built-in kinds, fields that the API server sets, and fields of the request.
 
 use smp_merge::schema::{Gvk, is_built_in_group};
 
-/// Returns true if the server may have a field that the manifest lacks.
+/// Returns true if the API server may set a field that the manifest lacks.
 pub(super) fn may_be_filled_in(gvk: &Gvk, key: &str) -> bool {
     let is_pod = gvk.kind == "Pod" && gvk.group.is_empty();
     let kind_has = || OF_KIND.iter().filter(|(kind, _)| *kind == gvk.kind).any(|(_, keys)| has(keys, key));
@@ -16,7 +16,7 @@ fn has(keys: &str, key: &str) -> bool {
     keys.split_ascii_whitespace().any(|known| known == key)
 }
 
-/// Fields that only some built-in kinds get: defaults, and those set by admission plugins and registry strategies.
+/// Fields that only some built-in kinds get: defaults, and fields that admission plugins and registry strategies set.
 const OF_KIND: &[(&str, &str)] = &[
     ("CertificateSigningRequest", "extra groups uid username"),
     ("EndpointSlice", "name"),

@@ -89,14 +89,14 @@ fn crds_add_constraints_for_custom_resources() {
 fn nulls_are_validated_as_the_api_server_leaves_them() {
     let options = ValidateOptions::default();
     let codes = |text: &str| found(text, &options).iter().map(|v| v.rule.code()).collect::<Vec<_>>();
-    // Removed before validation.
+    // The API server removes these null fields before it validates the object.
     assert_eq!(
         codes(&thing("spec: {size: 1, name: null, map: {a: null}, list: null, closed: null}")),
         [""; 0]
     );
     assert_eq!(codes(&thing("spec: {size: 1, list: [null]}")), ["null-value"]);
     assert_eq!(codes(&thing("spec: null")), [""; 0], "the CRD does not require a spec");
-    // For Go structs a null entry is one without fields, and a null string is empty.
+    // Go decodes a null entry as a struct without fields, and a null string as an empty string.
     let pod = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [null]}}";
     assert!(codes(pod).contains(&"missing-required"), "{:?}", codes(pod));
     assert_eq!(codes(&container("args: [null], env: [{name: A, value: null}]")), [""; 0]);

@@ -1,9 +1,9 @@
 //! CEL expressions from untrusted sources, evaluated within limits of time and memory.
 //!
-//! The crate has no hook for costs. Therefore a compiled expression is rewritten: each part that creates a value
-//! is wrapped in a function that counts its size and checks the deadline, which stops both loops and long sums.
-//! Functions whose time is not linear (regular expressions, sets) run on a worker thread that the caller abandons
-//! at the time limit.
+//! The `cel` crate cannot limit the cost of an evaluation. Therefore a compiled expression is rewritten: each part that
+//! creates a value is wrapped in a function that counts the value's size and checks the deadline. This stops both loops
+//! and long sums. Functions whose time is not linear (regular expressions, sets) run on a worker thread, which the
+//! caller abandons at the time limit.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,10 +26,10 @@ const LONGEST: usize = 16 * 1024;
 /// The maximum depth of an expression.
 const DEEPEST: usize = 500;
 
-/// The maximum depth that is evaluated without the stack of a worker thread.
+/// The maximum depth of expressions that are evaluated on the caller's stack and not on that of a worker thread.
 const DEEPEST_INLINE: usize = 32;
 
-/// Linear functions that return types whose operators the crate supports only in part.
+/// Linear functions that return types whose operators `kube-cel` supports only in part.
 const TYPED: [&str; 2] = ["timestamp", "duration"];
 
 /// Functions whose time is linear in the size of their arguments. All others run on a worker thread.
@@ -68,7 +68,7 @@ pub struct Variables<'p> {
 }
 
 impl Variables<'_> {
-    /// Creates a scope with the functions of CEL and Kubernetes, without variables.
+    /// Creates a scope with the functions of CEL and Kubernetes but no variables.
     pub fn with_functions() -> Self {
         Self { context: FUNCTIONS.new_inner_scope(), outer: None, values: Vec::new() }
     }
@@ -104,15 +104,15 @@ impl Variables<'_> {
 /// The reason why an expression was not compiled.
 #[derive(Debug)]
 pub enum NotCompiled {
-    /// It is longer or deeper than the limits.
+    /// The expression is longer or deeper than the limits.
     TooLarge,
-    /// It contains message literals, such as `Foo{a: 1}`, which the crate does not support.
+    /// The expression contains message literals, such as `Foo{a: 1}`, which the `cel` crate does not support.
     Unsupported,
-    /// It is not a valid expression.
+    /// The text is not a valid expression.
     Invalid {
         /// The first message, without its list of expected tokens.
         first: String,
-        /// All messages of the crate.
+        /// All messages of the CEL parser.
         all: String,
     },
 }
@@ -123,7 +123,7 @@ fn short(message: &str) -> String {
     line.split(" expecting ").next().unwrap_or_default().to_string()
 }
 
-/// Returns true if an expression contains a key as a word. Errors may show such a key; any other key may be copied
+/// Returns true if an expression contains a key as a word. Messages may show such a key; any other key may be copied
 /// from a secret value.
 pub fn names_key(text: &str, key: &str) -> bool {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
@@ -138,13 +138,13 @@ pub fn names_key(text: &str, key: &str) -> bool {
 pub struct TimedProgram {
     root: IdedExpr,
     limit: Duration,
-    /// True if it is evaluated on a worker thread.
+    /// True if the expression is evaluated on a worker thread.
     on_worker: bool,
-    /// True if it only calls functions on plain values.
+    /// True if the expression only calls functions on values without Kubernetes' own types.
     is_plain: bool,
-    /// True once it exceeded a limit. It is not evaluated again.
+    /// True once the expression exceeded a limit. It is not evaluated again.
     is_costly: AtomicBool,
-    /// Locked while a worker evaluates it, so that a slow expression abandons only one worker.
+    /// Locked while a worker evaluates the expression, so that a slow expression abandons only one worker.
     turn: Mutex<()>,
 }
 
@@ -176,7 +176,7 @@ impl TimedProgram {
         Ok(Arc::new(Self { root, limit, on_worker, is_plain, is_costly, turn }))
     }
 
-    /// Returns the expression, for callers that look up its names.
+    /// Returns the syntax tree of the expression, for callers that look up its names.
     pub fn expression(&self) -> &IdedExpr {
         &self.root
     }
@@ -208,8 +208,8 @@ impl TimedProgram {
         value
     }
 
-    /// Evaluates the expression. An error is the one that a server reports: the first of two errors beside `&&` or
-    /// `||`, and the missing key if a field of a value without fields is selected.
+    /// Evaluates the expression. Returns the error that the API server reports: if both operands of `&&` or `||` fail,
+    /// that of the first one, and a missing key for a field of a value that is not a map.
     pub(crate) fn execute_as_server(self: &Arc<Self>, variables: &Variables<'_>) -> ResolveResult {
         let value = self.execute(variables);
         match value {
@@ -221,13 +221,13 @@ impl TimedProgram {
         }
     }
 
-    /// Evaluates the expression on this thread. Only its metered steps check the deadline.
+    /// Evaluates the expression on the current thread, where only its metered steps check the deadline.
     fn evaluate(&self, variables: &Variables<'_>) -> ResolveResult {
         limited(self.limit, || Value::resolve(&self.root, &variables.context))
     }
 }
 
-/// The rewriting of an expression to metered steps.
+/// The rewriting of an expression so that its steps are metered.
 struct Rewriting {
     root: IdedExpr,
     is_plain: bool,
@@ -250,8 +250,8 @@ impl Rewriting {
             Expr::Select(select) => {
                 self.rewrite(&mut select.operand)?;
                 if !select.test {
-                    // The selection of the crate copies its result, and returns `false` for a field of a value
-                    // that is not a map.
+                    // The field selection of the `cel` crate copies its result, and returns `false` for a field of a
+                    // value that is not a map.
                     let field = Expr::Literal(LiteralValue::String(select.field.as_str().into()));
                     let operand = std::mem::take(&mut *select.operand);
                     expression.expr = call(operators::INDEX, vec![operand, IdedExpr { id: 0, expr: field }]);
@@ -297,7 +297,7 @@ impl Rewriting {
             | operators::GREATER
             | operators::GREATER_EQUALS
             | operators::IN => meter(expression),
-            // The optional selection of the crate fails if the field is absent, and for null.
+            // The optional selection of the `cel` crate fails if the field is absent or the value is null.
             operators::OPT_SELECT | operators::OPT_INDEX => {
                 called.func_name = operators::OPT_INDEX.into();
                 none_of_null(expression);
@@ -320,7 +320,7 @@ impl Rewriting {
     }
 }
 
-/// Makes the optional selection from a variable that is null return none.
+/// Rewrites an optional selection from a variable so that it is `optional.none()` if the variable is null.
 fn none_of_null(expression: &mut IdedExpr) {
     let Expr::Call(CallExpr { args, .. }) = &expression.expr else { return };
     let Some(variable @ IdedExpr { expr: Expr::Ident(_), .. }) = args.first() else { return };
@@ -332,7 +332,7 @@ fn none_of_null(expression: &mut IdedExpr) {
     expression.expr = call(operators::CONDITIONAL, vec![new(is_null), new(none), selection]);
 }
 
-/// Returns the first error of an expression that fails with `error`.
+/// Returns the error of the first failing operand in an expression that fails with `error`.
 fn first_error(expression: &IdedExpr, error: ExecutionError, variables: &Variables<'_>) -> ExecutionError {
     if let Expr::Call(called) = &expression.expr
         && let (operators::LOGICAL_OR | operators::LOGICAL_AND, [first, second]) =
@@ -348,7 +348,7 @@ fn first_error(expression: &IdedExpr, error: ExecutionError, variables: &Variabl
     field.map_or(error, |field| ExecutionError::no_such_key(&field))
 }
 
-/// Returns the first field that an expression selects from a value without fields.
+/// Returns the first field that an expression selects from a value that is not a map.
 fn field_of_scalar(expression: &IdedExpr, variables: &Variables<'_>) -> Option<String> {
     let Expr::Call(called) = &expression.expr else { return None };
     let parts = called.target.as_deref().into_iter().chain(&called.args);
@@ -380,7 +380,7 @@ fn meter(expression: &mut IdedExpr) {
     }
 }
 
-/// Wraps an expression unless it is a variable, whose value already exists.
+/// Wraps an expression in the metering function, except a variable, whose value already exists.
 fn meter_made(expression: &mut IdedExpr) {
     if !matches!(expression.expr, Expr::Ident(_)) {
         meter(expression);

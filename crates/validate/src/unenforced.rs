@@ -1,4 +1,4 @@
-//! Fields of built-in kinds that are required, or have an enumeration, in the schema but not in the API server.
+//! Fields of built-in kinds that the schema requires or limits to an enumeration, but the API server does not.
 
 use std::sync::LazyLock;
 
@@ -9,18 +9,18 @@ pub(super) fn is_optional(cursor: Cursor<'_>, field: &str) -> bool {
     is_listed(&FREE_FIELDS, cursor, field)
 }
 
-/// Returns true if the API server accepts an empty string in an enumeration instead of an absent value.
+/// Returns true if the API server accepts an empty string in a field with an enumeration, as if the field were absent.
 pub(super) fn accepts_empty_string(cursor: Cursor<'_>, field: &str) -> bool {
     is_listed(&EMPTY_FREE_FIELDS, cursor, field)
 }
 
-/// Fields, each with the last components of the name of its type.
+/// Fields, each with the last component of its type's name.
 type Fields = LazyLock<Vec<(&'static str, &'static str)>>;
 
 static EMPTY_FREE_FIELDS: Fields = LazyLock::new(|| fields(EMPTY_FREE));
 static FREE_FIELDS: Fields = LazyLock::new(|| fields(FREE));
 
-/// Returns the fields of a list, which names types by their last components, each followed by its fields.
+/// Parses a list of fields. Each line names a type by its last component, followed by fields.
 fn fields(list: &'static str) -> Vec<(&'static str, &'static str)> {
     let fields_of_type = |part: &'static str| {
         let mut words = part.split_ascii_whitespace();
@@ -38,7 +38,7 @@ fn is_listed(list: &[(&str, &str)], cursor: Cursor<'_>, field: &str) -> bool {
     list.iter().any(|(listed, end)| *listed == field && is_of_type(*end))
 }
 
-/// The types and fields, most of them with a default.
+/// The types and their fields that accept an empty string. Most of the fields have a default.
 const EMPTY_FREE: &str = "
     Container imagePullPolicy terminationMessagePolicy; ContainerPort protocol;
     CronJobSpec concurrencyPolicy; DaemonSetUpdateStrategy type; DeploymentStrategy type;
@@ -52,8 +52,8 @@ const EMPTY_FREE: &str = "
     core.v1.EndpointPort protocol
 ";
 
-/// The types and fields. Go decodes an absent value as an empty list, an empty string or 0, which no code
-/// validates.
+/// The types and their fields that may be absent. Go decodes an absent value as an empty list, an empty string or 0,
+/// which the API server's code does not validate.
 const FREE: &str = "
     CSIDriver spec; CSINode spec; CSINodeSpec drivers; CustomResourceDefinitionVersion served;
     DeviceCapacity value; DeviceClass spec; ForZone name; HTTPHeader value;

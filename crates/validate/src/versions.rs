@@ -11,7 +11,7 @@ use smp_text::diagnostic::Severity;
 use smp_text::path::FieldPath;
 use smp_text::yaml::{Node, did_you_mean};
 
-/// Returns the way in which objects of a kind are decoded.
+/// Returns how the API server decodes objects of a kind.
 pub(super) fn decoding(gvk: &Gvk) -> Decoding {
     if is_built_in_group(&gvk.group) { Decoding::BuiltIn } else { Decoding::Structural }
 }
@@ -23,7 +23,7 @@ pub(super) fn check(node: &Node, gvk: &Gvk, schema: &Schema, options: &ValidateO
     }
     let release = options.kubernetes.unwrap_or(NEWEST_RELEASE);
     let end = ENDS_OF_LIFE.iter().find(|end| end.applies_to(gvk));
-    // An entry for a whole version applies to known kinds only.
+    // An entry for a whole version applies only to known kinds.
     if let Some(end) = end.filter(|end| end.kind.is_some() || schema.kind(gvk).is_some()) {
         return end.judge(node, release);
     }
@@ -60,9 +60,9 @@ pub(super) fn check(node: &Node, gvk: &Gvk, schema: &Schema, options: &ValidateO
 struct EndOfLife {
     group: &'static str,
     version: &'static str,
-    /// None for all kinds of the version.
+    /// The kind; `None` if the entry applies to all kinds of the version.
     kind: Option<&'static str>,
-    /// The minor releases that deprecated and removed it.
+    /// The minor release that deprecated the version.
     deprecated: u32,
     removed: Option<u32>,
     instead: &'static str,
@@ -110,8 +110,8 @@ impl EndOfLife {
     }
 }
 
-/// The Kubernetes deprecation guide: version and kind (`*` for all kinds of the version), the minor releases that
-/// deprecated and removed it, and the replacement.
+/// The Kubernetes deprecation guide. Each row has the version and kind (`*` for all kinds of the version), the minor
+/// releases that deprecated and removed it, and the replacement.
 const GUIDE: &str = "\
 extensions/v1beta1 Deployment 9 16 apps/v1
 extensions/v1beta1 DaemonSet 9 16 apps/v1

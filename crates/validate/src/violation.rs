@@ -5,21 +5,22 @@ use smp_text::diagnostic::{Diagnostic, Severity};
 use smp_text::path::{FieldPath, PathElement};
 use smp_text::source::Span;
 
-/// A reason why the API server rejects an object.
+/// A finding about an object: in most cases, a reason why the API server rejects it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     /// The rule.
     pub rule: &'static ValidationRule,
     /// The path of the field.
     pub path: FieldPath,
-    /// The location of the value. For an unknown field that of its key, for a missing field that of the
+    /// The location of the value. For an unknown field it is the location of the key, for a missing field that of the
     /// surrounding map.
     pub at: Span,
     /// The message with its subject: lower case, without a full stop.
     pub message: String,
     /// A suggestion for fixing the violation.
     pub help: Option<String>,
-    /// Error: rejected. Warning: accepted, but still a problem. Note: not checked.
+    /// Error: the API server rejects the object. Warning: the API server accepts it, but it has a problem. Note:
+    /// something was not checked.
     pub severity: Severity,
 }
 
@@ -60,7 +61,7 @@ impl Violation {
     }
 }
 
-/// The verbs with which messages begin that have no subject.
+/// The first words of messages that have no subject. `with_subject` adds one.
 const VERBS: [&str; 5] = ["must ", "may ", "is ", "requires ", "cannot "];
 
 /// Adds the subject to a message that begins with a verb.

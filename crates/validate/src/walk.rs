@@ -23,20 +23,20 @@ use smp_text::yaml::{Entry, Map, Node, Value, did_you_mean};
 /// The value that the API server decodes a null entry of a list of objects to.
 static EMPTY_OBJECT: LazyLock<Map> = LazyLock::new(Map::default);
 
-/// The number of violations of an object after which no right location of an unknown field is searched.
+/// The maximum number of violations of an object before the search for the right location of unknown fields stops.
 const MAX_VIOLATIONS_WITH_LOCATION: usize = 20;
 
-/// The maximum number of known fields that a help lists.
+/// The maximum number of known fields that a help text lists.
 const MAX_LISTED_FIELDS: usize = 12;
 
 /// The way in which the API server decodes objects of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decoding {
-    /// Into the Go structs of a built-in kind. Null counts as absent, and code validates.
+    /// Into the Go structs of a built-in kind. Null is treated as absent, and validation code runs.
     BuiltIn,
-    /// By the structural schema of a CRD, which also validates.
+    /// By the structural schema of a CRD, which also contains the constraints.
     Structural,
-    /// By the types of the schema alone, without constraints and rules. Null counts as absent.
+    /// By the types of the schema alone, without constraints and rules. Null is treated as absent.
     Types,
 }
 
@@ -46,7 +46,7 @@ struct SchemaWalk<'n> {
     object: &'n Node,
     steps: Vec<WalkStep<'n>>,
     found: Vec<Violation>,
-    /// True inside `status`, which the server drops on creation: only types are checked there.
+    /// True inside `status`, which the server drops on creation: only types are checked in it.
     in_status: bool,
 }
 
@@ -140,14 +140,14 @@ impl<'n> SchemaWalk<'n> {
         self.report(&rules::wrong_type::RULE, node.span(), message).help = help;
     }
 
-    /// Validates null. The API server has already removed null fields, and set the defaults, so in custom resources
-    /// only entries of lists, nullable fields and everything in kinds that preserve unknown fields are left.
+    /// Validates null. In custom resources, the API server has already removed null fields and set the defaults. Only
+    /// entries of lists, nullable fields and objects that preserve unknown fields still contain null then.
     fn null(&mut self, node: &'n Node, cursor: Cursor<'n>) {
         let is_entry = matches!(self.steps.last(), Some(WalkStep::Entry { .. }));
         let kind = cursor.type_kind();
         match self.decoding {
             _ if self.in_status => {}
-            // The Go struct of the entry keeps its zero value.
+            // Go decodes a null entry as a struct without fields.
             Decoding::BuiltIn if is_entry && kind == TypeKind::Object => {
                 self.map(node, &EMPTY_OBJECT, cursor);
             }
@@ -235,7 +235,7 @@ impl<'n> SchemaWalk<'n> {
         }
     }
 
-    /// Returns true if an empty string counts as absent here. In lists it never does.
+    /// Returns true if an empty string is treated as absent here. In lists it never is.
     fn is_empty_free(&self) -> bool {
         match self.steps.last() {
             Some(WalkStep::Field { name, parent }) => unenforced::accepts_empty_string(*parent, name),
@@ -253,7 +253,7 @@ impl<'n> SchemaWalk<'n> {
             let (message, severity) = match failed.outcome {
                 CelOutcome::True => continue,
                 CelOutcome::False => (text(), Severity::Error),
-                // The server evaluates no rules of an invalid object.
+                // The API server does not evaluate the rules of an invalid object.
                 CelOutcome::MissingKey { .. } | CelOutcome::Failed { .. } if self.is_invalid() => continue,
                 outcome @ (CelOutcome::MissingKey { .. } | CelOutcome::Failed { .. }) => {
                     let why = outcome.reason();
@@ -267,14 +267,14 @@ impl<'n> SchemaWalk<'n> {
         }
     }
 
-    /// Returns true if a value is missing or has a wrong type.
+    /// Returns true if a violation was found that prevents the evaluation of rules: a missing value or a wrong type.
     #[cfg(feature = "cel")]
     fn is_invalid(&self) -> bool {
         let blocking = [&rules::missing_required::RULE, &rules::wrong_type::RULE, &rules::null_value::RULE];
         self.found.iter().any(|violation| blocking.contains(&violation.rule))
     }
 
-    /// Reports the number of CEL rules that were not checked.
+    /// Reports the number of CEL rules that are not checked, since this build has no CEL.
     #[cfg(not(feature = "cel"))]
     fn expressions(&mut self, node: &'n Node, _: Cursor<'n>, constraints: &CompiledConstraints) {
         let count = constraints.own.rules.len();
@@ -305,7 +305,8 @@ impl<'n> SchemaWalk<'n> {
         }
     }
 
-    /// Validates the metadata of a custom resource like that of any object. Its CRD may add constraints for names.
+    /// Validates the metadata of a custom resource by the type that all objects share. The CRD may add constraints for
+    /// names.
     fn field(&mut self, value: &'n Node, cursor: Cursor<'n>) {
         let outside = self.decoding;
         let is_metadata = || cursor.type_name().is_some_and(|name| name.ends_with(".meta.v1.ObjectMeta"));
@@ -343,7 +344,7 @@ impl<'n> SchemaWalk<'n> {
         }
     }
 
-    /// Reports an unknown field, with the most similar field, the right parent or the known fields as help.
+    /// Reports an unknown field. The help names the most similar field, the right parent or the known fields.
     fn report_unknown_field(&mut self, entry: &Entry, cursor: Cursor<'n>) {
         let known: Vec<&str> = cursor.fields().map(|(name, _)| name).collect();
         let name = entry.key.text.as_str();
@@ -352,7 +353,7 @@ impl<'n> SchemaWalk<'n> {
             .or_else(|| self.known_fields_help(&known));
         let path = self.path().field(name);
         let message = format!("unknown field `{name}`");
-        // The key has no location if an operation of a patch created it, but its value has.
+        // A key that was created by a patch operation has no location, but its value has one.
         let was_created = self.decoding == Decoding::Types && entry.key.meta.span.is_none();
         let at = if was_created { entry.value.span().at_start() } else { entry.key.meta.span };
         let violation = Violation::error(&rules::unknown_field::RULE, path, at, message);
@@ -382,7 +383,7 @@ impl<'n> SchemaWalk<'n> {
         Some(format!("`kubectl smp schema show {}` lists the known fields", path.join(".")))
     }
 
-    /// Suggests the right location of a field under the wrong parent.
+    /// Suggests the right parent of a field.
     fn right_location(&self, name: &str, cursor: Cursor<'n>) -> Option<String> {
         if self.found.len() >= MAX_VIOLATIONS_WITH_LOCATION {
             return None;
@@ -431,14 +432,14 @@ impl<'n> SchemaWalk<'n> {
             rules::check_type(name, Subject { node, map, object: self.object, is_object: is_whole });
         let before = self.found.len();
         self.violations(violations);
-        // Spaces around an image are only rejected when the Pod of a workload is created.
+        // Spaces around an image are only rejected in Pods, which includes the Pods that a workload creates.
         if name == "Container" && self.object.get("kind").and_then(Node::as_str) != Some("Pod") {
             let image_violations =
                 self.found[before..].iter_mut().filter(|violation| violation.rule == &rules::image::RULE);
             image_violations.for_each(|violation| violation.severity = Severity::Warning);
         }
-        // A CronJob is accepted with any metadata of its jobs, but the jobs are rejected. Metric selectors are not
-        // validated.
+        // The API server accepts a CronJob with any metadata in its job template, but rejects the Jobs. It does not
+        // validate the selectors of metrics.
         if let [.., WalkStep::Field { name: "jobTemplate", .. }, WalkStep::Field { name: "metadata", .. }]
         | [.., WalkStep::Field { name: "metric", .. }, WalkStep::Field { name: "selector", .. }] =
             self.steps[..]
@@ -475,7 +476,7 @@ impl<'n> SchemaWalk<'n> {
         }
     }
 
-    /// Reports two entries with the same list map keys.
+    /// Reports an entry that has the same list map keys as an earlier one.
     fn equal_keys(&mut self, list: &'n [Node], cursor: Cursor<'n>) {
         let element = cursor.element();
         let mut seen: FxHashMap<Vec<PathValue>, usize> = FxHashMap::default();
@@ -530,7 +531,7 @@ fn expected(cursor: Cursor<'_>) -> &'static str {
     }
 }
 
-/// Returns true if a quoted text would have the expected type without its quotes.
+/// Returns true if a quoted scalar would have the expected type without its quotes.
 fn is_in_quotes(node: &Node, expected: &str) -> bool {
     node.as_str().is_some_and(|text| match expected {
         "an integer" => text.parse::<i64>().is_ok(),

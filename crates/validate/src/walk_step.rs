@@ -6,7 +6,7 @@ use smp_merge::schema::{Cursor, ListType};
 use smp_text::path::{PathElement, PathValue};
 use smp_text::yaml::Node;
 
-/// A step from a value to a child. Allocates nothing.
+/// A step from a value to a child. Creating one allocates nothing.
 #[derive(Clone, Copy)]
 pub(super) enum WalkStep<'n> {
     /// A field of a map.
@@ -24,7 +24,7 @@ impl WalkStep<'_> {
         }
     }
 
-    /// Returns the field name, or the merge keys of the entry if the list has some.
+    /// Returns the field name, or the merge keys of the entry if the list has merge keys.
     pub(super) fn element(&self) -> PathElement {
         let Self::Entry { entry, keys: list, .. } = self else { return self.position() };
         let names: Vec<&str> = match list.patch_merge_key() {
@@ -42,7 +42,7 @@ impl WalkStep<'_> {
     }
 }
 
-/// Returns the value of a merge key of an entry, or its default. Returns none if it is not a scalar.
+/// Returns the value of a merge key of an entry, or its default. Returns `None` if it is not a scalar.
 pub(super) fn key_value(entry: &Node, element: Cursor<'_>, name: &str) -> Option<PathValue> {
     match entry.get(name).filter(|value| !value.is_null()) {
         Some(value) => PathValue::from_node(value),

@@ -25,14 +25,14 @@ use smp_text::yaml;
 /// The number of files that a warning names.
 const SHOWN_FILES: usize = 5;
 
-/// The handling of files that an earlier run wrote and this one does not.
+/// The treatment of files that an earlier run wrote and this run does not write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StaleFiles {
     /// The files of earlier runs are not recorded.
     Untracked,
-    /// They are kept, and a later run may remove them.
+    /// The files are kept, and a later run may remove them.
     Keep,
-    /// They are removed.
+    /// The files are removed.
     Remove,
 }
 
@@ -45,7 +45,7 @@ enum TargetLayout {
     Chosen(Layout),
 }
 
-/// A directory to which either all resources are written or none.
+/// An output directory. Either all files or none are written.
 #[derive(Debug)]
 pub(super) struct OutputDirectory {
     path: PathBuf,
@@ -53,9 +53,10 @@ pub(super) struct OutputDirectory {
     layout: TargetLayout,
     stale: StaleFiles,
     files: Vec<OutputFile>,
-    /// The index of each file by its lower-case name: many file systems are case-insensitive.
+    /// The index of each file by its name in lower case, since many file systems are
+    /// case-insensitive.
     names: FxHashMap<String, usize>,
-    /// The index of each resource in the file with an index.
+    /// The index of each resource in its file, by the index of the file and the ID of the resource.
     ids: FxHashMap<(usize, ResId), usize>,
 }
 
@@ -72,19 +73,19 @@ struct OutputResource {
     id: ResId,
     text: String,
     span: Span,
-    /// The targets that have it, all with the same text.
+    /// The targets that contain the resource with the same text.
     targets: Vec<PathBuf>,
 }
 
-/// A file that an earlier run wrote and this one does not.
+/// A file that an earlier run wrote and this run does not write.
 struct StaleFile {
-    /// The SHA-256 of the content, which is unchanged since it was written.
+    /// The SHA-256 of the content, which has not changed since the file was written.
     hash: String,
     stamp: FileStamp,
 }
 
 impl OutputDirectory {
-    /// Creates a directory in which the files of all targets are mixed.
+    /// Creates a directory that contains the files of all targets.
     pub(super) fn flat(path: &Path) -> Self {
         let (layout, stale) = (TargetLayout::Flat, StaleFiles::Untracked);
         let (files, names, ids) = (Vec::new(), FxHashMap::default(), FxHashMap::default());
@@ -151,7 +152,7 @@ impl OutputDirectory {
     /// Adds a resource to the file with its path.
     ///
     /// # Errors
-    /// Another target has the resource with another content.
+    /// Another target has the same resource with other content.
     fn join(&mut self, path: PathBuf, resource: OutputResource) -> Result<()> {
         let file = *self.names.entry(path.to_string_lossy().to_lowercase()).or_insert(self.files.len());
         if file == self.files.len() {
@@ -181,8 +182,8 @@ impl OutputDirectory {
         Ok(())
     }
 
-    /// Returns a warning for each resource that several targets have in the same file, where it is written
-    /// once.
+    /// Returns a warning for each resource that several targets have in the same file. It is
+    /// written once.
     pub(super) fn warnings(&self) -> Vec<Diagnostic> {
         let warning = |file: &OutputFile, resource: &OutputResource| {
             let (path, targets) = (self.path.join(&file.path), counted(resource.targets.len(), "target"));
@@ -207,9 +208,10 @@ impl OutputDirectory {
     /// Writes all files.
     ///
     /// # Errors
-    /// A file cannot be written, or under `--strict`, it was edited. In this case none is written.
+    /// A file cannot be written, or under `--strict`, a file was edited. In this case no file is
+    /// written.
     pub(super) fn write(self) -> std::result::Result<(), Failure> {
-        // An interrupted write may have changed the list of earlier files: complete it first.
+        // An interrupted write may have changed the list of earlier files, so it is completed first.
         recover_directory_and_parents(&self.path)?;
         let paths = self.paths();
         let texts = self.files.iter().map(|file| file.text(self.format)).collect::<Result<Vec<_>>>()?;
@@ -249,7 +251,7 @@ impl OutputDirectory {
     /// Reads the list of the files that earlier runs wrote, if files are recorded.
     ///
     /// # Errors
-    /// A file that is not in the list would be replaced by one with other content.
+    /// A file that is not in the list exists with other content, and would be replaced.
     fn written_files(&self, texts: &[Cow<'_, str>]) -> Result<WrittenFiles> {
         if self.stale == StaleFiles::Untracked {
             return Ok(WrittenFiles::default());
@@ -268,8 +270,8 @@ impl OutputDirectory {
         }
     }
 
-    /// Returns a warning about files that were edited since the last run wrote them, and that this run
-    /// replaces.
+    /// Returns a warning about files that were edited after the last run wrote them. This run
+    /// replaces them.
     fn edited_files(&self, earlier: &WrittenFiles, texts: &[Cow<'_, str>]) -> Option<Diagnostic> {
         let is_edited = |(file, text): &(&OutputFile, &Cow<'_, str>)| {
             earlier.files.get(&file.path).is_some_and(|hash| {
@@ -318,8 +320,8 @@ impl OutputDirectory {
             .help(help)
     }
 
-    /// Returns the unchanged files that an earlier run wrote and this one does not. Files that somebody
-    /// changed or replaced since are not listed and so never removed.
+    /// Returns the unchanged files that an earlier run wrote and this run does not write. Files
+    /// that were edited or replaced since then are omitted, so that they are never removed.
     fn stale_files(&self, written: WrittenFiles) -> Result<BTreeMap<PathBuf, StaleFile>> {
         if written.files.is_empty() {
             return Ok(BTreeMap::new());
@@ -396,8 +398,9 @@ impl OutputFile {
     }
 }
 
-/// Returns the file name that kustomize gives to a resource: group, version, kind and name in lower
-/// case. The namespace comes first if the resources are in several. A slash in the name becomes `_`.
+/// Returns the file name that kustomize would use for a resource: group, version, kind and name in
+/// lower case. If the resources are in several namespaces, the namespace comes first. A slash in
+/// the name becomes `_`.
 fn file_name(resource: &Resource, namespace: Option<&str>, suffix: &str) -> Result<String> {
     let id = resource.id();
     let parts = [&id.gvk.group, &id.gvk.version, &id.gvk.kind].map(SmolStr::as_str);

@@ -8,7 +8,7 @@ use smp_files::{DiskTree, FileTree as _, Located};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// The distribution of the resources over files.
+/// The distribution of resources to files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Layout {
     /// A directory for each target, with a file for each resource.
@@ -64,11 +64,11 @@ impl FromStr for Layout {
 }
 
 impl Layout {
-    /// Returns the format of the files if the layout has an extension.
+    /// Returns the format of the files, if the layout contains their extension.
     pub(super) fn format(&self) -> Option<OutputFormat> {
         match self {
             Self::Path(PathTemplate(parts)) => {
-                // `parse` has checked that the extension is one of the two.
+                // `parse` has checked that the extension is `json` or `yaml`.
                 let is_json = matches!(parts.last(), Some(Part::Text(end)) if end.ends_with("json"));
                 Some(if is_json { OutputFormat::Json } else { OutputFormat::Yaml })
             }
@@ -153,12 +153,13 @@ impl Placeholder {
     }
 }
 
-/// Returns a part of a file name that adds no directories: names of RBAC objects may have slashes.
+/// Returns a part of a file name without slashes, which names of RBAC objects may contain.
 pub(super) fn without_directories(name: &str) -> String {
     name.replace('/', "_")
 }
 
-/// Returns the path of a target below the output directory. The working directory has its name.
+/// Returns the path of a target below the output directory. For the working directory, this is its
+/// name.
 fn target_path(target: &Path) -> PathBuf {
     let relative = relative(target);
     if !relative.as_os_str().is_empty() {

@@ -70,14 +70,14 @@ impl BuildArgs {
     }
 }
 
-/// The number of targets built at a time: enough to keep all processors busy, few enough to limit
-/// memory.
+/// The number of targets that are built at a time. It is large enough to keep all processors busy
+/// and small enough to limit memory.
 const WINDOW: usize = 64;
 
 /// Builds all targets.
 ///
 /// If several targets are printed and one fails, the others are still printed, unless `--validate`
-/// is given. Files are written only if no target fails, and outside of the sandbox.
+/// is set. Files are only written if no target fails, and outside of the sandbox.
 pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
     args.watch.run(args.select.named(), sources, |sources| run_once(args, sources))
 }
@@ -94,7 +94,7 @@ fn run_once(args: &BuildArgs, sources: &SourceMap) -> Outcome {
         args.watch.check_unused("a sandbox, which remote targets use by default")?;
     }
     let cluster = if confinement == Confinement::None { ClusterUse::Optional } else { ClusterUse::Forbidden };
-    // The output may contain placeholders that are filled in before it is applied.
+    // The output may contain placeholders that are replaced before it is applied.
     let validation = args.validate.validation(IncompleteObjects::Skip, sources);
     let histories = histories_for(validation.as_ref());
     let builder = args.target.builder(histories, sources, targets, cluster)?;
@@ -135,14 +135,14 @@ impl TargetRun<'_> {
 
     fn build_window(&self, targets: &[PathBuf]) -> Vec<Result<Built, Vec<Diagnostic>>> {
         if let [one] = targets {
-            // A single target is not worth starting threads.
+            // For a single target, no threads need to be started.
             return vec![self.build(one)];
         }
         targets.par_iter().map(|target| self.build(target)).collect()
     }
 }
 
-/// Builds all targets into the output and returns the failed ones. Errors are printed at the end,
+/// Builds all targets into the output, and returns the failed ones. Errors are printed at the end,
 /// so that the same error of many targets is printed once.
 fn fill<'b>(
     mut sink: Sink,
@@ -216,7 +216,7 @@ fn add(
     )?;
     sink.add(target, &built.resources)?;
     if count == 1 && !is_recording() {
-        // The program is about to exit: dropping a large set would only take time.
+        // The program is about to exit, and dropping a large value would only take time.
         std::mem::forget(built.resources);
     }
     Ok(())

@@ -42,7 +42,7 @@ pub(super) struct OutputArgs {
     #[arg(long, requires = "output_dir")]
     prune: bool,
 
-    /// The path given to kustomize's `--output`. Unlike in `output`, its extension or name does not
+    /// The path of kustomize's `--output`. Unlike in `output`, its extension or name does not
     /// select a format.
     #[arg(skip)]
     path: Option<PathBuf>,
@@ -69,8 +69,8 @@ impl OutputArgs {
                 return Ok(Destination::Directory(OutputDirectory::flat(path)));
             }
             if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
-                // kustomize does not create the directory. It tries to open the path as a file, and fails with
-                // this message.
+                // kustomize does not create the directory. It tries to open the path as a file and fails with this
+                // message.
                 let message = format!("open {}: is a directory", path.display());
                 return Err(Diagnostic::error(Code::Io, message)
                     .help("create the directory, or name a file")
@@ -132,11 +132,11 @@ impl Destination {
     }
 }
 
-/// The receiver of the resources of all targets.
+/// The output to which the resources of all targets are added.
 #[derive(Debug)]
 pub(super) enum Sink {
     Stdout(ResourceWriter<BufWriter<Output>>),
-    /// Printed to standard output only if no target fails.
+    /// Collects the output, which is printed to standard output if no target fails.
     Buffered(ResourceWriter<Vec<u8>>),
     File(PathBuf, ResourceWriter<Vec<u8>>),
     Directory(OutputDirectory),
@@ -153,7 +153,7 @@ impl Sink {
         }
     }
 
-    /// Creates a sink that prints nothing before it is finished.
+    /// Creates an output that is not printed before it is finished.
     pub(super) fn buffered(destination: Destination) -> Self {
         match destination {
             Destination::Stdout(format) => Self::Buffered(ResourceWriter::new(format, Vec::new())),
@@ -186,7 +186,7 @@ impl Sink {
             Self::File(path, writer) => {
                 check_not_read(std::slice::from_ref(&path), sources)?;
                 let text = writer.finish()?;
-                // With --watch, rewriting an unchanged output would start the next run.
+                // With --watch, writing an unchanged output would start the next run.
                 if is_recording() && DiskTree.read(&path).is_ok_and(|old| old == text) {
                     return Ok(());
                 }
@@ -205,15 +205,15 @@ impl Sink {
     }
 }
 
-/// Reads the directory of the output through the recording tree, so that --watch runs again when it
-/// is created.
+/// Reads the directory of the output through the recording tree, so that --watch starts the next
+/// run when the directory is created.
 fn record_directory(path: &Path) {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         disk_tree().is_directory(directory);
     }
 }
 
-/// Checks that none of the files to write is one that the build has read.
+/// Checks that the build has read none of the files to write.
 fn check_not_read(paths: &[PathBuf], sources: &SourceMap) -> Result<(), Failure> {
     let real = |path: &Path| DiskTree.locate(Path::new(""), path).map(Located::into_path).ok();
     let existing: Vec<(&PathBuf, PathBuf)> =

@@ -20,8 +20,8 @@ pub(super) struct WrittenFiles {
 }
 
 impl WrittenFiles {
-    /// Returns true if this program may have written the list: no path leaves the directory or is
-    /// hidden.
+    /// Returns true if this program may have written the list, which requires that no path leaves
+    /// the directory or is hidden.
     fn is_ours(&self) -> bool {
         let is_name =
             |part| matches!(part, Component::Normal(name) if !name.to_string_lossy().starts_with('.'));
@@ -34,7 +34,7 @@ impl WrittenFiles {
         Self { version: 1, files }
     }
 
-    /// Reads the list in a directory, or returns none if there is no list.
+    /// Reads the list in a directory. Returns `None` if there is no list.
     ///
     /// # Errors
     /// The list cannot be read, or this program did not write it.

@@ -14,8 +14,8 @@ use super::super::validation::KubernetesVersion;
 use super::super::watch::WatchArgs;
 use smp_inspect::check::report::ReportFormat;
 
-/// The arguments that conflict with `--explain` and `--list`. Flags with an environment variable
-/// are not among them.
+/// The arguments that conflict with `--explain` and `--list`, except for flags with an environment
+/// variable.
 const CHECKING: [&str; 10] = [
     "watch",
     "targets",

@@ -1,4 +1,4 @@
-//! Reads and updates baselines: the one of `--baseline`, or those that configurations name.
+//! Reads and updates baselines: that of `--baseline`, or those in the configurations of targets.
 
 use std::path::{Path, PathBuf};
 
@@ -14,17 +14,17 @@ use smp_text::diagnostic::{Code, Diagnostic, Result, Severity, read_error};
 
 /// The baselines of a run.
 pub(in crate::cli) struct KnownFindings<'a> {
-    /// The baseline of `--baseline`, for all targets.
+    /// The baseline of `--baseline`. It applies to all targets.
     named: Option<(&'a Path, Baseline)>,
     is_updated: bool,
 }
 
-/// The baseline that the configuration of each target names.
+/// The baseline in the configuration of each target.
 pub(in crate::cli) type TargetBaselines = FxHashMap<PathBuf, ConfiguredBaseline>;
 
 impl<'a> KnownFindings<'a> {
-    /// Reads the baseline of `--baseline`. With `--update-baseline`, the file must be a baseline, empty
-    /// or new.
+    /// Reads the baseline of `--baseline`. With `--update-baseline`, the file must be a baseline or
+    /// empty, or not exist.
     pub(in crate::cli) fn new(
         file: Option<&'a Path>,
         is_updated: bool,
@@ -38,10 +38,10 @@ impl<'a> KnownFindings<'a> {
         Ok(Self { named, is_updated })
     }
 
-    /// Returns the baselines of targets, and the locations at which configurations name them.
+    /// Returns the baselines of targets, and the locations of their configuration entries.
     ///
     /// # Errors
-    /// A baseline that a configuration names cannot be read, or there is no baseline to update.
+    /// A baseline in a configuration cannot be read, or there is no baseline to update.
     pub(in crate::cli) fn resolve(&self, found: &[TargetFindings]) -> Result<(TargetBaselines, Baselines)> {
         if let Some((_, baseline)) = &self.named {
             let read =
@@ -68,7 +68,7 @@ impl<'a> KnownFindings<'a> {
         Ok((files, read_ones))
     }
 
-    /// Moves the findings of a report to their baselines and writes these.
+    /// Moves the findings of a report to their baselines, and writes the baselines.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -140,7 +140,8 @@ fn write(
     Ok(())
 }
 
-/// Rejects a configured baseline behind a symlink: the configuration may be untrusted.
+/// Rejects the baseline of a configuration if its path contains a symlink, since the configuration
+/// may be untrusted.
 fn check_links(configured: &ConfiguredBaseline) -> Result<()> {
     let real = |path: &Path| {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };

@@ -26,7 +26,7 @@ pub(super) struct CheckRun<'c> {
     pub(super) args: &'c CheckArgs,
     pub(super) builder: &'c Builder,
     pub(super) tree: Arc<dyn FileTree>,
-    /// The files that configurations are read from.
+    /// The tree from which configurations are read.
     pub(super) configurations: Arc<dyn FileTree>,
     pub(super) sources: &'c SourceMap,
 }
@@ -70,7 +70,7 @@ impl CheckRun<'_> {
     }
 }
 
-/// Converts a problem with the value of a flag to a usage error.
+/// Converts an invalid value of a flag to a usage error.
 fn usage(problem: &Diagnostic) -> Failure {
     match problem.help_text() {
         Some(help) => Failure::Usage(format!("{}: {help}", problem.message())),
@@ -87,7 +87,7 @@ pub(in crate::cli) struct Checker<'c> {
     pub(in crate::cli) selected: &'c RuleSelection,
     pub(in crate::cli) sources: &'c SourceMap,
     pub(in crate::cli) options: ValidateOptions,
-    /// Manifests with admission policies in addition to those of the build.
+    /// Manifests of admission policies, in addition to those of the build.
     pub(in crate::cli) policies: Vec<Node>,
     pub(in crate::cli) configs: Configs<'c>,
 }
@@ -98,7 +98,7 @@ impl Checker<'_> {
         let failed = |problem: &Diagnostic| {
             (TargetFindings::from_failure(target, problem, Arc::clone(&config)), PlainObjects::default())
         };
-        // Manifests without a base are checked as they are.
+        // Manifests without a base are checked without a build.
         let mut build = match build_or_read(selection, self.builder, target) {
             Ok(build) => build,
             Err(problem) => return Ok(failed(&problem)),

@@ -1,6 +1,6 @@
 //! Replaces deprecated fields of kustomizations if the output of all targets stays the same.
 //!
-//! `check --fix` and `fix` use it.
+//! Used by `check --fix` and `fix`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -23,13 +23,13 @@ use smp_text::diagnostic::{Code, Diagnostic, Severity, read_error};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
 use smp_text::yaml::to_documents;
 
-/// The reason why an edit is not proved to keep the output.
+/// The reason why it is not proved that an edit keeps the output.
 enum Obstacle<'t> {
     /// A target that reads an edited file cannot be built.
     Failed(&'t Path),
     /// No target uses an edited file.
     Unused,
-    /// The output of a target is another one.
+    /// The edit changes the output of a target.
     Output,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Obstacle<'_> {
 
 /// A kustomization with deprecated fields.
 struct OldFile {
-    /// The path as shown to users.
+    /// The path as displayed to users.
     shown: PathBuf,
     before: String,
     after: String,
@@ -55,7 +55,7 @@ struct OldFile {
     has_vars: bool,
 }
 
-/// A target and its output; none if it cannot be built.
+/// A target and its output; `None` if it cannot be built.
 struct BuiltTarget {
     target: PathBuf,
     output: Option<String>,
@@ -70,7 +70,8 @@ struct Proof<'s> {
     readers: FxHashMap<PathBuf, Vec<usize>>,
 }
 
-/// Returns the directories of all Components that a recursive selection finds. No target may use them.
+/// Returns the directories of all components that a recursive selection finds. It is possible that
+/// no target uses them.
 pub(super) fn components(select: &SelectArgs) -> Vec<PathBuf> {
     if !select.is_recursive() {
         return Vec::new();
@@ -82,9 +83,10 @@ pub(super) fn components(select: &SelectArgs) -> Vec<PathBuf> {
     directories.filter_map(found).flatten().collect()
 }
 
-/// Replaces the deprecated fields that findings report. Returns the changed files.
+/// Replaces the deprecated fields in findings. Returns the changed files.
 ///
-/// Also replaces those in the kustomizations of `others`, which targets need not use.
+/// Also replaces the deprecated fields in the kustomizations of `others`, even if no target uses
+/// them.
 pub(super) fn replace<'f>(
     args: &TargetArgs,
     selection: &Selection,
@@ -133,7 +135,8 @@ pub(super) fn replace<'f>(
     own.chain(others).collect()
 }
 
-/// Returns true if an edit of a file can be proved. Otherwise prints why its fields are left.
+/// Returns true if an edit of a file can be proved to keep the output. Otherwise prints why its
+/// fields are not replaced.
 fn is_provable(path: &PathBuf, file: &OldFile, proof: &Proof<'_>) -> bool {
     let Some(why) = proof.obstacle_of(path) else { return true };
     for field in deprecated_fields(&file.before) {
@@ -147,7 +150,8 @@ fn print_left(file: &OldFile, field: &str, why: &str) {
     render::print_note(&format!("{shown}: `{field}` was not replaced, because {why}"));
 }
 
-/// Converts the `vars` of each file, with placeholders in the files that use them. Returns these files.
+/// Converts the `vars` of each file, including the placeholders in files that use them. Returns the
+/// changed files.
 fn replace_all_vars(
     files: &mut BTreeMap<PathBuf, OldFile>,
     proof: &Proof<'_>,
@@ -192,7 +196,7 @@ fn replace_all_vars(
 /// The new text of a kustomization, and the other changed files by their real paths.
 type WithoutVars = Option<(String, Vec<(PathBuf, EditedText)>)>;
 
-/// Converts the `vars` of a kustomization, which is read with other texts of some files.
+/// Converts the `vars` of a kustomization. `texts` replace the content of some files.
 fn vars_of(
     path: &Path,
     text: &str,
@@ -231,8 +235,8 @@ fn one_by_one(files: &mut BTreeMap<PathBuf, OldFile>, proof: &Proof<'_>, fields:
     }
 }
 
-/// Returns the local kustomizations with deprecated fields by their real paths. Fetched ones are
-/// not changed.
+/// Returns the local kustomizations with deprecated fields by their real paths. Fetched
+/// kustomizations are not changed.
 fn old_files<'f>(
     findings: impl IntoIterator<Item = &'f Diagnostic>,
     sources: &SourceMap,
@@ -258,7 +262,7 @@ fn old_files<'f>(
     files
 }
 
-/// Adds the kustomizations of directories that have deprecated fields.
+/// Adds the kustomizations in the directories that have deprecated fields.
 fn add_unreported(files: &mut BTreeMap<PathBuf, OldFile>, directories: &[PathBuf]) {
     for directory in directories {
         let below = |name: &&str| match directory.as_path() {
@@ -278,7 +282,7 @@ fn add_unreported(files: &mut BTreeMap<PathBuf, OldFile>, directories: &[PathBuf
 }
 
 impl<'s> Proof<'s> {
-    /// Builds the targets. Files that none of them reads are built as targets of their own.
+    /// Builds the targets. Files that no target reads are built as targets of their own.
     fn new(args: &'s TargetArgs, selection: &'s Selection, files: &BTreeMap<PathBuf, OldFile>) -> Self {
         let mut proof = Self { args, selection, targets: Vec::new(), readers: FxHashMap::default() };
         let built = map_with_counter(&selection.targets, "targets built", |target| proof.build(target));
@@ -293,7 +297,7 @@ impl<'s> Proof<'s> {
         proof
     }
 
-    /// Builds a target. Returns it, and the files that the build read.
+    /// Builds a target. Returns the target and the files that the build read.
     fn build(&self, target: &Path) -> (BuiltTarget, BTreeSet<PathBuf>) {
         let tree = Arc::new(RecordingTree::new(Arc::new(DiskTree)));
         let output = self.output(Arc::clone(&tree) as Arc<dyn FileTree>, target);
@@ -315,7 +319,7 @@ impl<'s> Proof<'s> {
         self.readers.get(path).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the reason why no edit of a file can be proved.
+    /// Returns the reason why no edit of a file can be proved to keep the output.
     fn obstacle_of(&self, path: &PathBuf) -> Option<Obstacle<'_>> {
         match self.readers(path) {
             [] => Some(Obstacle::Unused),
@@ -323,7 +327,7 @@ impl<'s> Proof<'s> {
         }
     }
 
-    /// Returns the first of some targets that cannot be built.
+    /// Returns the first of the targets that cannot be built.
     fn failed(&self, targets: impl IntoIterator<Item = usize>) -> Option<Obstacle<'_>> {
         let mut targets = targets.into_iter().map(|i| &self.targets[i]);
         targets.find(|one| one.output.is_none()).map(|failed| Obstacle::Failed(&failed.target))
@@ -337,9 +341,11 @@ impl<'s> Proof<'s> {
         to_documents(built.resources.iter().map(smp_overlay::resource::Resource::node)).ok()
     }
 
-    /// Returns the reason why an edit may change the output, or none if it is proved not to.
+    /// Returns the reason why an edit may change the output, or `None` if it is proved to keep the
+    /// output.
     ///
-    /// All targets that read the edited files must build to the same output. Each file must be read.
+    /// All targets that read the edited files must build to the same output. Each file must be read
+    /// by a target.
     fn obstacle(&self, texts: &BTreeMap<PathBuf, String>) -> Option<Obstacle<'_>> {
         let tree: Arc<dyn FileTree> = Arc::new(EditedTree::new(Arc::new(DiskTree), texts.clone()));
         let affected: BTreeSet<usize> = texts.keys().flat_map(|path| self.readers(path)).copied().collect();

@@ -9,8 +9,8 @@ use smp_text::source::SourceMap;
 
 use super::super::render;
 
-/// Fixes all findings with a safe fix, in all files or in none. Files in the cache are not changed.
-/// Returns the number of fixed findings.
+/// Applies the safe fixes of all findings, in all files or in none. Files in the cache are not
+/// changed. Returns the number of fixed findings.
 pub(super) fn fix(report: &CheckReport, cache: Option<&Path>, sources: &SourceMap) -> Result<usize> {
     let real = |path: &Path| {
         let found = DiskTree.locate(Path::new(""), path).map(Located::into_path);
@@ -42,7 +42,7 @@ pub(super) fn write(files: &[FixedFile], cache: Option<&Path>) -> Result<usize> 
     Ok(files.iter().map(|(_, file)| file.fixes).sum())
 }
 
-/// Returns the real path of a file after checking that it did not change since it was read.
+/// Returns the real path of a file, after checking that the file has not changed since it was read.
 fn unchanged_file(file: &FixedFile) -> Result<PathBuf> {
     let shown = file.path.display();
     let found = DiskTree.locate(Path::new(""), &file.path);

@@ -53,7 +53,7 @@ pub(in crate::cli) fn run(args: &FixArgs, sources: &SourceMap) -> Outcome {
     render::print(&problems, sources);
     findings.extend(builder.take_warnings());
     let cache = builder.cache_directory();
-    // The kustomizations of failed targets have no findings.
+    // There are no findings for the kustomizations of failed targets.
     let others: Vec<_> =
         failed.iter().map(|target| (*target).clone()).chain(deprecated::components(&args.select)).collect();
     let files = deprecated::replace(&args.target, &selection, &findings, &others, (sources, cache));

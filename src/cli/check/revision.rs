@@ -1,4 +1,4 @@
-//! Findings that a git revision does not have.
+//! Finds the findings that a git revision does not have.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use smp_text::source::SourceMap;
 
 /// Checks both revisions, and returns the findings that only the new one has.
 ///
-/// A change must not be able to hide its own findings. So the settings are those of the old
-/// revision, and comments count only if it has them, unless the new revision is trusted. Findings
-/// that the old revision suppresses are known.
+/// A change must not be able to hide its own findings. Therefore the settings are those of the old
+/// revision, and comments are only used if the old revision has them, unless the new revision is
+/// trusted. Findings that the old revision suppresses are known.
 pub(super) fn new_findings(
     args: &CheckArgs,
     range: &RevisionRange,
@@ -42,7 +42,7 @@ pub(super) fn new_findings(
     run.conclude(trust, |conclusion| Ok(conclusion.report(found, Baselines::revision(known))))
 }
 
-/// Returns the findings of the old revision, also those that are suppressed.
+/// Returns the findings of the old revision, including suppressed ones.
 fn known_findings(
     args: &CheckArgs,
     flags: &TargetFlags<'_>,

@@ -1,26 +1,26 @@
-//! The answer to a request: completions, and a directive to the shell.
+//! The response to a completion request: completions, and a directive to the shell.
 
-/// A completion directive of cobra, as a number.
+/// A completion directive of cobra. Its value is a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Directive {
-    /// It completes files if there is no completion.
+    /// The shell completes files if there are no completions.
     Files = 0,
-    /// It adds no space, and completes no files.
+    /// The shell adds no space, and completes no files.
     NoSpace = 2 | 4,
-    /// It completes no files.
+    /// The shell completes no files.
     Nothing = 4,
-    /// It completes directories.
+    /// The shell completes directories.
     Directories = 16,
 }
 
-/// A possible end of a command line.
+/// A possible completion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub text: String,
     pub description: String,
 }
 
-/// The answer to a request.
+/// The response to a completion request.
 #[derive(Debug)]
 pub(super) struct Completions {
     pub candidates: Vec<Candidate>,
@@ -28,12 +28,12 @@ pub(super) struct Completions {
 }
 
 impl Completions {
-    /// Creates the answer for a closed list of values.
+    /// Creates the response for a closed list of values.
     pub(super) fn closed(candidates: Vec<Candidate>) -> Self {
         Self { candidates, directive: Directive::Nothing }
     }
 
-    /// Leaves the completion to the shell.
+    /// Creates the response that leaves the completion to the shell.
     pub(super) fn by_shell(directive: Directive) -> Self {
         Self { candidates: Vec::new(), directive }
     }

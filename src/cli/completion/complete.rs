@@ -1,4 +1,5 @@
-//! The completions of the word at the cursor: commands, flags, and the values of both.
+//! Computes the completions of the word at the cursor: commands, flags, and the values of flags and
+//! arguments.
 
 use clap::{Arg, ArgAction};
 
@@ -48,11 +49,11 @@ fn commands(line: &Line<'_>) -> Vec<Candidate> {
     described.collect()
 }
 
-/// Returns the flags that may still be given.
+/// Returns the flags that can still be added.
 fn flags(line: &Line<'_>) -> Vec<Candidate> {
     let is_repeatable = |arg: &Arg| matches!(arg.get_action(), ArgAction::Append | ArgAction::Count);
     let is_given = |arg: &Arg| line.flags.iter().any(|(id, _)| *id == arg.get_id().as_str());
-    // Flags that `-h` hides because all commands have them are offered, too.
+    // Flags that `-h` hides because all commands have them are also completed.
     let is_offered = |arg: &&Arg| !arg.is_hide_set() || arg.is_global_set();
     let offered = line.command.get_arguments().filter(is_offered);
     let offered = offered.filter(|arg| is_repeatable(arg) || !is_given(arg));

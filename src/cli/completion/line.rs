@@ -1,15 +1,15 @@
-//! The command line before the cursor: the command, the flags and arguments that are given.
+//! The command line before the cursor: the command, its flags and its arguments.
 
 use clap::{Arg, Command};
 
 /// A command line up to the word at the cursor.
 pub(super) struct Line<'c> {
     pub command: &'c Command,
-    /// The names of the command, without that of the program.
+    /// The names of the command, without the name of the program.
     pub path: Vec<&'c str>,
-    /// The given flags, with their values. Boolean flags have an empty one.
+    /// The flags with their values. Boolean flags have an empty value.
     pub flags: Vec<(&'c str, String)>,
-    /// The given arguments.
+    /// The arguments.
     pub arguments: Vec<String>,
     /// The flag whose value is at the cursor.
     pub pending: Option<&'c Arg>,
@@ -18,7 +18,8 @@ pub(super) struct Line<'c> {
 }
 
 impl<'c> Line<'c> {
-    /// Parses the words before the cursor, without the program. Unknown flags are skipped.
+    /// Parses the words before the cursor, without the name of the program. Unknown flags are
+    /// skipped.
     pub(super) fn parse(root: &'c Command, words: &[String]) -> Self {
         let mut line = Self {
             command: root,
@@ -65,7 +66,7 @@ impl<'c> Line<'c> {
         }
     }
 
-    /// Adds flags of one letter. The rest after a flag with a value is its value.
+    /// Adds flags of one letter. The text after a flag with a value is its value.
     fn push_short(&mut self, cluster: &str) {
         for (i, letter) in cluster.char_indices() {
             let arg = self.command.get_arguments().find(|arg| arg.get_short() == Some(letter));

@@ -1,8 +1,9 @@
-//! Completion of command lines: scripts for shells, and the request that they and kubectl send.
+//! Completion of command lines: scripts for shells, and the completion requests that shells and
+//! kubectl send.
 //!
-//! A request has the protocol of cobra, which kubectl uses for plugins: `__complete WORD...` prints a
-//! line for each completion, with a tab before its description, and `:` with a directive at the end.
-//! kubectl sends the words to the program `kubectl_complete-smp`.
+//! A request uses the protocol of cobra, which kubectl uses for plugins: `__complete WORD...`
+//! prints one line for each completion, with a tab before its description, and finally `:` with a
+//! directive. kubectl passes the words to the program `kubectl_complete-smp`.
 
 mod answer;
 mod complete;
@@ -22,7 +23,7 @@ use super::Outcome;
 use super::package::print;
 use smp_text::diagnostic::escaped_line;
 
-/// The name under which kubectl starts a program to complete the words after `kubectl smp`.
+/// The name of the program that kubectl starts to complete the words after `kubectl smp`.
 const PLUGIN: &str = "kubectl_complete-smp";
 
 /// Print a completion script.
@@ -45,7 +46,7 @@ enum Shell {
 }
 
 impl Shell {
-    /// Returns the script, in which `@NAME@` is the name of the program.
+    /// Returns the script. `@NAME@` in it stands for the name of the program.
     fn script(self) -> &'static str {
         match self {
             Self::Bash => include_str!("scripts/completion.bash"),
@@ -64,8 +65,8 @@ pub(super) fn run(args: &CompletionArgs, program: &str) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the words to complete if the command line is a request. The last one is the word at the
-/// cursor. `above` is the command that comes before the request, if there is one.
+/// Returns the words to complete if the command line is a completion request. The last word is the
+/// one at the cursor. `above` is the command before the request, if any.
 pub(super) fn request(words: &[OsString], above: Option<&str>) -> Option<Request> {
     let text = |word: &OsString| word.to_string_lossy().into_owned();
     let name = words.first().map(|name| Path::new(name).file_stem().unwrap_or_default());

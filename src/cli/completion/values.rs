@@ -1,7 +1,7 @@
-//! The values of flags and arguments: those of a closed list, and those found in files.
+//! The values of flags and arguments, from a closed list or from files.
 //!
-//! Nothing is fetched, no program is run, and no cluster is contacted: a completion must be fast and
-//! silent.
+//! Nothing is fetched, no program is run, and no cluster is contacted, since a completion must be
+//! fast and silent.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -22,10 +22,11 @@ use smp_overlay::resource::{ObjectArg, Resource};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
 use smp_text::yaml::{Node, ParseOptions, parse_documents};
 
-/// The number of directories in which targets are searched.
+/// The maximum number of directories in which targets are searched.
 const MAX_DIRECTORIES: usize = 500;
 
-/// The number of targets that are offered. If there are more, directories are completed step by step.
+/// The maximum number of targets that are completed. If there are more, directories are completed
+/// step by step.
 const MAX_TARGETS: usize = 100;
 
 /// Returns the values of a flag or argument.
@@ -59,7 +60,7 @@ pub(super) fn values(line: &Line<'_>, arg: &Arg, typed: &str) -> Completions {
         ("layout", _) => Completions::closed(
             ["resource", "target", "single", "{target}/{kind}-{name}.yaml"].map(Candidate::plain).into(),
         ),
-        // Any other format is accepted by `kustomize version`, and prints nothing.
+        // `kustomize version` also accepts other formats, but prints nothing.
         ("output", "FORMAT") => Completions::closed(["yaml", "json"].map(Candidate::plain).into()),
         (_, "OPTION,...") => Completions::closed(BUILD_METADATA.map(Candidate::plain).into()),
         (_, "DIR") => Completions::by_shell(Directive::Directories),
@@ -84,13 +85,13 @@ fn by_hint(arg: &Arg) -> Completions {
     })
 }
 
-/// Returns the lint rules with their meanings.
+/// Returns the lint rules with their descriptions.
 fn rules() -> Vec<Candidate> {
     let codes = RULES.iter().map(|rule| rule.code).chain(message_codes());
     codes.map(|code| Candidate::new(code.name(), code.meaning())).collect()
 }
 
-/// Returns the kinds of Kubernetes, in lower case as in kubectl, with their short names as
+/// Returns the kinds of Kubernetes in lower case, as in kubectl, with their short names as
 /// descriptions.
 fn kinds() -> Vec<Candidate> {
     let schema = Schema::embedded();
@@ -125,7 +126,7 @@ fn kubeconfig_names(_: &Line<'_>, _: &str) -> Vec<Candidate> {
     Vec::new()
 }
 
-/// Returns the directories with a kustomization in and below the typed directory.
+/// Returns the directories with a kustomization at or below the typed directory.
 fn targets(typed: &str) -> Completions {
     let above = typed.rfind('/').map_or("", |end| &typed[..=end]);
     let (mut open, mut found, mut listed) = (VecDeque::from([PathBuf::from(above)]), Vec::new(), 0);
@@ -154,7 +155,7 @@ fn targets(typed: &str) -> Completions {
     Completions::closed(found.into_iter().map(Candidate::plain).collect())
 }
 
-/// Builds the target of a command line. The last one counts.
+/// Builds the target of a command line. If there are several, the last one is used.
 fn built(line: &Line<'_>) -> Option<Built> {
     let named = line.values_of("kustomize").last().or_else(|| line.arguments.first().map(String::as_str));
     build(Path::new(named.unwrap_or(".")))
@@ -189,7 +190,8 @@ fn resources(line: &Line<'_>, typed: &str) -> Completions {
     Completions::closed(built.resources.iter().map(candidate).collect())
 }
 
-/// Collects the paths of all scalar fields. Entries of lists are named by their `name` or position.
+/// Collects the paths of all scalar fields. Entries of lists are identified by their `name` or
+/// index.
 fn field_paths(node: &Node, path: &str, found: &mut Vec<String>) {
     if let Some(map) = node.as_map() {
         for (name, value) in map.iter() {
@@ -212,8 +214,8 @@ fn field_paths(node: &Node, path: &str, found: &mut Vec<String>) {
     }
 }
 
-/// The argument of an `edit` command: the field with its values, their field, and the text after each
-/// of them.
+/// The arguments of `edit` commands with values from the kustomization: the command, the field with
+/// the values, the field of each entry, and the text after each value.
 const EDITED: [(&[&str], &str, &str, &str); 11] = [
     (&["remove", "resource"], "resources", "", ""),
     (&["remove", "component"], "components", "", ""),
@@ -228,7 +230,7 @@ const EDITED: [(&[&str], &str, &str, &str); 11] = [
     (&["set", "annotation"], "commonAnnotations", "", ":"),
 ];
 
-/// Returns the values of an argument of `edit`, or none for a flag or another command.
+/// Returns the values of an argument of `edit`, or `None` for a flag or another command.
 fn of_edit(line: &Line<'_>, arg: &Arg, typed: &str) -> Option<Completions> {
     if !arg.is_positional() {
         return None;
@@ -262,7 +264,7 @@ fn of_edit(line: &Line<'_>, arg: &Arg, typed: &str) -> Option<Completions> {
     Some(no_space(names, end))
 }
 
-/// Offers names to which the user adds more if they end with a separator.
+/// Returns names as completions. If they end with a separator, no space is added after them.
 fn no_space(names: BTreeSet<String>, end: &str) -> Completions {
     let candidates = names.into_iter().map(|name| Candidate::plain(format!("{name}{end}"))).collect();
     let directive = if end.is_empty() { Directive::Nothing } else { Directive::NoSpace };
@@ -276,7 +278,7 @@ fn kustomization(directory: &Path) -> Option<Node> {
     parse_documents(&sources, id, ParseOptions::default()).ok()?.into_iter().next()
 }
 
-/// Returns the names of the images in the build of a directory, and of its entries of `images`.
+/// Returns the names of the images in the build of a directory, and in its entries of `images`.
 fn images(directory: &Path) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     if let Some(entries) = kustomization(directory).as_ref().and_then(|node| node.get("images")?.as_list()) {
@@ -288,7 +290,8 @@ fn images(directory: &Path) -> BTreeSet<String> {
     names
 }
 
-/// Returns the names of scaled objects in a build, and those in the `replicas` of its directory.
+/// Returns the names of scalable objects in a build, and the names in the `replicas` of its
+/// directory.
 fn scaled(directory: &Path) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     if let Some(entries) = kustomization(directory).as_ref().and_then(|node| node.get("replicas")?.as_list())
@@ -307,7 +310,7 @@ fn scaled(directory: &Path) -> BTreeSet<String> {
     names
 }
 
-/// Returns field paths of `edit add patch`: those of the object, and those of the schema.
+/// Returns field paths for `edit add patch`: those of the object, and those of the schema.
 ///
 /// The schema is only searched directly below the typed path.
 fn fields_to_patch(directory: &Path, object: &str, typed: &str) -> Completions {
@@ -321,7 +324,7 @@ fn fields_to_patch(directory: &Path, object: &str, typed: &str) -> Completions {
     if let Some(resource) = found {
         let mut known = Vec::new();
         field_paths(resource.node(), "", &mut known);
-        // List entries are named by their keys, not by their position.
+        // List entries are identified by their keys, not by their index.
         let has_position = |path: &String| path.split('[').skip(1).any(|step| !step.contains('='));
         paths.extend(known.into_iter().filter(|path| !has_position(path)).map(|path| path + "="));
         paths.extend(schema_fields(resource, typed.rfind('.').map_or("", |end| &typed[..=end])));

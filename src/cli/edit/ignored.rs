@@ -5,7 +5,7 @@ use clap::Args;
 use smp_overlay::edit::EditOptions;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// Arguments after those of a command.
+/// The arguments after those of a command.
 #[derive(Debug, Args)]
 pub(super) struct IgnoredArgs {
     #[arg(hide = true)]

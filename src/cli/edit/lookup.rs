@@ -1,5 +1,4 @@
-//! Look-ups in the build of a kustomization, for edits that name images and objects. kustomize has
-//! none.
+//! Finds images and objects of edits in the build of the kustomization. kustomize does not do this.
 
 use std::path::Path;
 
@@ -22,8 +21,8 @@ fn build_without(directory: &Path, fields: &[&str]) -> Option<Built> {
     build(directory, &[(&path, &text)])
 }
 
-/// Finds the entries of `images` that edits mean: by the name in the manifests, the `newName` of an
-/// entry, or the last part of the name. Warns about images that the build does not use.
+/// Finds the entries of `images` to which edits refer: by the name in the manifests, the `newName`
+/// of an entry, or the last part of the name. Warns about images that the build does not use.
 pub(super) fn images(directory: &Path, edits: &[ImageEdit]) -> WithWarnings<Vec<ImageEdit>> {
     let Some(built) = build_without(directory, &["images", "imageTags"]) else {
         return edits.to_vec().into();
@@ -100,8 +99,9 @@ fn unmatched(edit: &ImageEdit, used: &[String]) -> Option<Diagnostic> {
     Some(Diagnostic::warning(Code::UnmatchedImage, message).help(help))
 }
 
-/// Finds an object by its name in the build or in the manifests, as the patches of the kustomization
-/// see it. Without a build, the kind is looked up among those of Kubernetes.
+/// Finds an object by its name in the build or in the manifests, and returns it as the patches of
+/// the kustomization see it. If the kustomization cannot be built, the kind is looked up among
+/// those of Kubernetes.
 pub(super) fn object(directory: &Path, text: &str) -> Result<PatchedObject> {
     let invalid = || {
         Diagnostic::error(Code::InvalidValue, format!("`{text}` is not an object"))
@@ -127,7 +127,7 @@ pub(super) fn object(directory: &Path, text: &str) -> Result<PatchedObject> {
         [one] => return Ok(patched(one)),
         _ => return Err(ambiguous(text, &found)),
     }
-    // The name in the output: the build has the same objects in the same order.
+    // The name may be that in the output. The build with these fields has the same objects in the same order.
     let full = build(directory, &[]);
     let after: Vec<&ResId> = full.iter().flat_map(|built| built.resources.iter().map(Resource::id)).collect();
     let matching: Vec<&ResId> = after.iter().copied().filter(|id| wanted.matches(id)).collect();
@@ -144,7 +144,7 @@ pub(super) fn object(directory: &Path, text: &str) -> Result<PatchedObject> {
     Err(unmatched_object(text, &before))
 }
 
-/// Returns the id by which a patch selects a resource. Its current name may end in a hash.
+/// Returns the ID with which a patch selects a resource. Its current name may end with a hash.
 fn id_for_patches(resource: &Resource) -> &ResId {
     let has_hash = resource.generated.is_some_and(|generated| generated.name_hash);
     if has_hash { resource.original_id() } else { resource.id() }

@@ -1,5 +1,5 @@
-//! Builds of edited kustomizations. They fetch nothing, run nothing and may fail: an edit never needs
-//! them.
+//! Builds of edited kustomizations. They fetch nothing, run nothing and may fail, since an edit
+//! does not require them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use smp_files::{DiskTree, EditedTree, FileTree as _};
 use smp_overlay::edit::{EditedKustomization, EditedText};
 use smp_overlay::overlay::{BuildOptions, Builder, Built};
 
-/// Builds the kustomization of a directory with other texts of some files.
+/// Builds the kustomization of a directory. `texts` replace the content of some files.
 pub(super) fn build(directory: &Path, texts: &[(&Path, &str)]) -> Option<Built> {
     let real = |(path, text): &(&Path, &str)| {
         let found = DiskTree.locate(Path::new(""), path).ok()?;

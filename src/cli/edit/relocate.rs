@@ -1,4 +1,4 @@
-//! `edit move`: a file or directory gets another path, and kustomizations follow.
+//! `edit move`: moves a file or directory, and updates the paths in kustomizations.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -59,7 +59,8 @@ pub(super) fn run(args: &MoveArgs, sources: &SourceMap) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the nearest directory with a git repository above a path, otherwise the working directory.
+/// Returns the nearest parent directory with a git repository, or the working directory if there is
+/// none.
 fn repository(path: &Path) -> PathBuf {
     let here = DiskTree.working_directory().unwrap_or_default();
     let found = DiskTree.locate(Path::new(""), path).map(Located::into_path).unwrap_or_default();
@@ -67,7 +68,7 @@ fn repository(path: &Path) -> PathBuf {
     git.map_or(here, Path::to_path_buf)
 }
 
-/// Writes all files at their new paths, and removes the old ones, or changes nothing.
+/// Writes all files at their new paths and removes the old ones. If this fails, nothing is changed.
 fn write(moved: &Move) -> smp_text::diagnostic::Result<()> {
     let mut changes = Vec::new();
     for file in &moved.files {

@@ -1,4 +1,4 @@
-//! `edit remove`: items that are taken out of a kustomization.
+//! `edit remove`: removes items from a kustomization.
 
 use clap::{Args, Subcommand};
 

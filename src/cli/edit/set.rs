@@ -1,4 +1,4 @@
-//! `edit set`: new values of fields of a kustomization.
+//! `edit set`: sets fields of a kustomization.
 
 use clap::{Args, Subcommand};
 

@@ -1,4 +1,4 @@
-//! The kustomizations that an edit applies to: all of them are written, or none.
+//! The kustomizations to which an edit applies. Either all of them are written or none.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use smp_overlay::overlay::{Reader, RemoteCache, Remotes};
 use smp_text::diagnostic::{Code, Diagnostic, Result, WithWarnings, read_error};
 use smp_text::source::{SourceMap, is_kustomization};
 
-/// An edit and the kustomizations that it applies to.
+/// An edit, and the kustomizations to which it applies.
 pub(super) type Request<'a> = (Result<Edit>, &'a EditTargets);
 
 /// The flags of all edits.
@@ -33,16 +33,16 @@ pub(super) struct EditTargets {
     #[arg(long)]
     dry_run: bool,
 
-    /// Print the edited kustomization instead of writing it; the value must be `-` (standard output)
+    /// Print the edited kustomization; only `-` is allowed
     #[arg(short, long, value_name = "FILE", value_parser = ["-"], hide_possible_values = true, conflicts_with = "dry_run")]
     output: Option<String>,
 }
 
 impl EditTargets {
-    /// Returns the directories of the kustomizations, each once.
+    /// Returns the directories of the kustomizations without duplicates.
     pub(super) fn directories(&self) -> impl Iterator<Item = PathBuf> {
         let here = self.kustomize.is_empty().then(|| Path::new("."));
-        // The name of the file stands for its directory.
+        // The path of a kustomization file selects its directory.
         let directory = |path: &'_ Path| match path.parent() {
             Some(above) if is_kustomization(path) && !DiskTree.is_directory(path) => {
                 if above.as_os_str().is_empty() { PathBuf::from(".") } else { above.to_path_buf() }
@@ -98,7 +98,7 @@ impl EditTargets {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Writes texts, or prints their differences with `--dry-run`.
+    /// Writes texts. With `--dry-run`, prints their differences.
     fn write(&self, changed: &[EditedText]) -> std::result::Result<(), Failure> {
         if !self.dry_run {
             return Ok(write_files(changed)?);
@@ -123,7 +123,8 @@ fn print_edited(edited: &[EditedKustomization]) -> std::result::Result<(), Failu
     Ok(())
 }
 
-/// Replaces the names of images in an edit by those that the build uses, which kustomize does not.
+/// Replaces the names of images in an edit by those that the build uses. kustomize does not do
+/// this.
 fn resolved(directory: &Path, edit: &Edit, options: EditOptions) -> WithWarnings<Edit> {
     match edit {
         Edit::SetImages(edits) if !options.as_kustomize => {
@@ -134,7 +135,8 @@ fn resolved(directory: &Path, edit: &Edit, options: EditOptions) -> WithWarnings
     }
 }
 
-/// Edits the kustomization of a directory, after an interrupted write there is finished or rolled back.
+/// Edits the kustomization of a directory. An interrupted write in the directory is finished or
+/// rolled back first.
 fn edited_in(
     directory: &Path,
     edit: &Edit,
@@ -151,8 +153,8 @@ pub(in crate::cli) fn reader(sources: &SourceMap) -> Result<Reader> {
     Reader::new(Arc::new(DiskTree), sources.clone(), true, Remotes::new(cache, false))
 }
 
-/// Replaces files, all or none. Writes through symlinks: to the real path of a file, or into the real
-/// directory of a new file.
+/// Replaces either all files or none. Writes through symlinks: to the real path of a file, or into
+/// the real directory of a new file.
 fn write_files(changed: &[EditedText]) -> Result<()> {
     let locate = |path: &Path| {
         let found = DiskTree.locate(Path::new(""), path).map(Located::into_path);

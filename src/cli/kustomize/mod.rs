@@ -1,4 +1,4 @@
-//! `kubectl smp kustomize`, and the program under the name `kustomize`.
+//! `kubectl smp kustomize`, and the program with the name `kustomize`.
 //!
 //! The command line is that of kustomize 5.8.3. The exit status is 1 for every failure, and `build`
 //! uses kustomize's own rules.
@@ -23,7 +23,7 @@ use smp_overlay::edit::EditOptions;
 use smp_text::gocompat::strconv::parse_bool;
 use smp_text::source::SourceMap;
 
-/// The name of the command, and of a link to the program that acts as kustomize.
+/// The name of the command, and of a symlink to the program that acts as kustomize.
 pub(super) const NAME: &str = "kustomize";
 
 /// Replace kustomize: same arguments and output as kustomize 5.8.3.
@@ -64,8 +64,8 @@ struct IgnoredArgs {
     words: Vec<OsString>,
 }
 
-/// Returns the command line with the command `kustomize` in front, if the program has that name.
-/// kustomize's flags `--stack-trace` and `--help=false` are left out.
+/// Returns the command line with the command `kustomize` in front, if that is the name of the
+/// program. kustomize's flags `--stack-trace` and `--help=false` are removed.
 pub(super) fn expand_name(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.into_iter().collect();
     if words.first().is_some_and(is_named) {
@@ -79,9 +79,9 @@ pub(super) fn expand_name(words: impl IntoIterator<Item = OsString>) -> Vec<OsSt
     words
 }
 
-/// Returns a word without the value of `--help`, or none for a flag without effect.
+/// Returns a word without the value of `--help`, or `None` for a flag without effect.
 ///
-/// Invalid values stay.
+/// Invalid values are kept.
 fn without_value(word: OsString) -> Option<OsString> {
     let text = word.to_string_lossy();
     let (flag, value) = text.split_once('=').unwrap_or((&text, "true"));
@@ -92,15 +92,16 @@ fn without_value(word: OsString) -> Option<OsString> {
     }
 }
 
-/// Returns true for the name of a program that acts as kustomize. The name may end with a version,
-/// such as `kustomize-v5.8.3` or `kustomize_5_8_3`.
+/// Returns true if the name of a program makes it act as kustomize. The name may end with a
+/// version, such as `kustomize-v5.8.3` or `kustomize_5_8_3`.
 fn is_named(program: &OsString) -> bool {
     let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy();
     name.strip_prefix(NAME).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
-/// Returns the help that kustomize prints, with status 0, for a group of commands without a command,
-/// and within `edit` also with an unknown command. `tree` creates the tree of all commands.
+/// Returns the help that kustomize prints, with status 0, for a group of commands without a
+/// command. Within `edit`, kustomize also prints it for an unknown command. `tree` creates the tree
+/// of all commands.
 pub(super) fn help_of_group(words: &[OsString], tree: fn() -> clap::Command) -> Option<String> {
     if !is_kustomize(words) {
         return None;
@@ -122,7 +123,7 @@ pub(super) fn help_of_group(words: &[OsString], tree: fn() -> clap::Command) -> 
         .then(|| command.render_help().to_string())
 }
 
-/// Returns help that calls the program by its name, if that is kustomize's.
+/// Returns help in which the name of the program is `kustomize`, if the program has that name.
 pub(super) fn with_own_name(help: String, words: &[OsString]) -> String {
     if words.first().is_some_and(is_named) { help.replace("kubectl smp kustomize", NAME) } else { help }
 }

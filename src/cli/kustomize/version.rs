@@ -1,4 +1,4 @@
-//! `kustomize version`: the release whose behavior the program has.
+//! `kustomize version`: the release whose behavior this program has.
 
 use std::process::ExitCode;
 
@@ -25,7 +25,8 @@ pub(super) struct KustomizeVersionArgs {
     ignored: Vec<String>,
 }
 
-/// Returns the fields of `-o json` and `-o yaml`, as of a kustomize built without commit and date.
+/// Returns the fields of `-o json` and `-o yaml`, as printed by a kustomize that was built without
+/// commit and date.
 fn fields() -> [(&'static str, &'static str); 6] {
     let architecture = match std::env::consts::ARCH {
         "x86_64" => "amd64",
@@ -43,7 +44,7 @@ fn fields() -> [(&'static str, &'static str); 6] {
     ]
 }
 
-/// Prints the version. As in kustomize, an unknown format prints nothing.
+/// Prints the version. As in kustomize, nothing is printed for an unknown format.
 pub(super) fn run(args: &KustomizeVersionArgs) -> Outcome {
     if args.short && !args.output.is_empty() {
         return Err(Failure::Usage("--short and --output cannot be used together".into()));

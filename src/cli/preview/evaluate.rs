@@ -38,13 +38,13 @@ use smp_text::source::SourceMap;
 /// Builds targets with the flags of the command.
 pub(super) struct TargetEvaluator {
     args: PreviewArgs,
-    /// The revision that targets are compared with.
+    /// The revision with which targets are compared.
     revisions: Option<Revisions>,
-    /// The targets of that revision.
+    /// The targets of the revision.
     old_targets: BTreeSet<PathBuf>,
-    /// Those that the last search did not find in the working tree.
+    /// The targets of the revision that the last search did not find in the working tree.
     deleted: Mutex<BTreeSet<PathBuf>>,
-    /// The cluster that targets are compared with. It sends one request at a time.
+    /// The cluster with which targets are compared. Only one request is sent at a time.
     #[cfg(feature = "cluster")]
     cluster: Option<Mutex<Cluster>>,
 }
@@ -54,7 +54,7 @@ struct Run<'e> {
     evaluator: &'e TargetEvaluator,
     sources: &'e SourceMap,
     builder: &'e Builder,
-    /// Finds the bases of targets, which the builds of the targets read as well.
+    /// Finds the bases of targets. The builds of the targets also read them.
     bases: &'e Builder,
     /// The builder of the revision to compare with.
     old: Option<Builder>,
@@ -63,9 +63,9 @@ struct Run<'e> {
 
 /// A target after its build.
 struct Checked {
-    /// Records what the build reads.
+    /// Records the reads of the build.
     own: RecordingTree,
-    /// The build; none for a target that is only in the revision.
+    /// The build; `None` for a target that is only in the revision.
     built: Option<Result<BuiltTarget>>,
 }
 
@@ -142,7 +142,7 @@ impl TargetEvaluator {
 /// Parses the argument of `--rev`.
 ///
 /// # Errors
-/// It is a range, or no revision.
+/// The text is a range, or not a revision.
 fn single_revision(text: &str) -> std::result::Result<RevisionRange, Failure> {
     let revision = match text.parse() {
         Ok(range @ RevisionRange::WorkingTree(_)) => return Ok(range),
@@ -154,7 +154,7 @@ fn single_revision(text: &str) -> std::result::Result<RevisionRange, Failure> {
     Err(Failure::Usage(format!("{message}: use --rev {revision}")))
 }
 
-/// Returns a path without `.` parts, so that a target that is named twice is one.
+/// Returns a path without `.` parts, so that different spellings of a target's path are equal.
 fn without_dots(path: &Path) -> PathBuf {
     let path: PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
     if path.as_os_str().is_empty() { ".".into() } else { path }
@@ -172,7 +172,7 @@ impl TargetEvaluator {
         self.cluster.is_some()
     }
 
-    /// Returns what an apply would change in the cluster.
+    /// Returns the changes that an apply would make in the cluster.
     fn compare_live(&self, built: &BuiltTarget) -> Option<Result<Vec<ChangedObject>>> {
         let cluster = self.cluster.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
         let resources: Vec<Resource> = built.built.resources.iter().cloned().collect();
@@ -264,7 +264,7 @@ impl Evaluator for TargetEvaluator {
         let run = Run { evaluator: self, sources, builder: &builder, bases: &bases, old, checker };
         let (checked, found): (Vec<Checked>, Vec<TargetFindings>) =
             targets.par_iter().map(|target| run.check(target)).unzip();
-        // As in `check --recursive`: what an overlay fixes is no finding in its base.
+        // As in `check --recursive`, a finding that an overlay fixes is not reported for its base.
         let agreement = &Agreement::new(&found, sources);
         let all = targets.par_iter().zip(checked).zip(found).enumerate();
         let targets = all
@@ -282,7 +282,7 @@ impl Run<'_> {
     fn check(&self, target: &Path) -> (Checked, TargetFindings) {
         let own = RecordingTree::new(Arc::new(DiskTree));
         if self.evaluator.is_deleted(target) {
-            // A kustomization that appears is a change.
+            // A kustomization that is added later is a change.
             has_kustomization(&own, target);
             return (Checked { own, built: None }, TargetFindings::default());
         }
@@ -317,7 +317,7 @@ impl Run<'_> {
         EvaluatedTarget { target, reads, built, findings, review, live }
     }
 
-    /// Shows a target that is only in the revision: all its objects are deleted.
+    /// Returns the result for a target that is only in the revision. All its objects are deleted.
     fn deleted(&self, target: &Path, own: &RecordingTree) -> EvaluatedTarget {
         EvaluatedTarget {
             target: target.to_path_buf(),
@@ -329,7 +329,7 @@ impl Run<'_> {
         }
     }
 
-    /// Builds a target. Manifests without a base are shown as they are.
+    /// Builds a target. Manifests without a base are shown unchanged.
     fn build(&self, own: &RecordingTree, target: &Path) -> Result<BuiltTarget> {
         let tree: Arc<dyn FileTree> = Arc::new(own.clone());
         let built = match self.builder.build_from_tree(Arc::clone(&tree), target) {
@@ -342,7 +342,8 @@ impl Run<'_> {
         BuiltTarget::new(self.builder, built?, target)
     }
 
-    /// Returns the findings of a target that are not suppressed, and that all its overlays have as well.
+    /// Returns the findings of a target that are not suppressed and that all its overlays also
+    /// have.
     fn findings(
         &self,
         found: TargetFindings,
@@ -368,7 +369,7 @@ impl Run<'_> {
         Ok(findings)
     }
 
-    /// Compares a target with its bases, or with a revision. `new` is none for a deleted target.
+    /// Compares a target with its bases, or with a revision. `new` is `None` for a deleted target.
     fn review(&self, target: &Path, new: Result<Option<BuiltSide<'_>>>) -> TargetReview {
         let old = self.build_old(target);
         let presence = match (&old, &new) {
@@ -385,7 +386,7 @@ impl Run<'_> {
         };
         let mut review = TargetReview { target: target.to_path_buf(), presence, outcome };
         if self.old.is_none() && presence == Presence::Added {
-            // Without a base, nothing changes.
+            // Without a base, there are no changes.
             review.clear_dangers();
         }
         self.without_suppressed(review).unwrap_or_else(|problem| TargetReview {

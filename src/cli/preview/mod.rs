@@ -50,7 +50,7 @@ pub(super) fn run(args: PreviewArgs, sources: &SourceMap) -> Outcome {
             pages.publish(event);
             Ok(())
         };
-        // Without events, the page would show an old state as the current one.
+        // Without events, the page would show an outdated state as the current one.
         if let Err(failure) = watch(&session, &mut watcher, publish) {
             super::report(&failure, &SourceMap::default());
             std::process::exit(1);
@@ -80,7 +80,8 @@ fn cannot_serve(port: u16, error: &io::Error) -> Diagnostic {
         .help("choose another --port, or leave it out for a free one")
 }
 
-/// Opens the page in the browser. Prints its address instead without a browser, or if `prints` is true.
+/// Opens the page in the browser. If there is no browser or `prints` is true, prints the address of
+/// the page.
 fn open(publisher: &Publisher, prints: bool) -> Result<(), Failure> {
     let address = publisher.address_with_key().map_err(|error| cannot_serve(0, &error))?;
     let shown = address.split('#').next().unwrap_or_default();
@@ -96,7 +97,8 @@ fn open(publisher: &Publisher, prints: bool) -> Result<(), Failure> {
     Ok(stdout.flush()?)
 }
 
-/// Returns false without a graphical session, in which programs that open a browser start and fail.
+/// Returns false if there is no graphical session. In this case, programs that open a browser start
+/// but fail.
 fn has_display() -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     !cfg!(target_os = "linux")
@@ -106,8 +108,8 @@ fn has_display() -> bool {
 /// The time after which the file that redirects the browser to the page is removed.
 const REDIRECT_TIME: Duration = Duration::from_secs(10);
 
-/// Opens the address with a file that only this user can read: arguments of programs are visible to
-/// all users.
+/// Opens the address with a file that only the current user can read, because the arguments of
+/// programs are visible to all users.
 fn open_browser(address: &str) -> io::Result<()> {
     let page =
         format!("<!doctype html><meta charset=utf-8><meta http-equiv=refresh content=\"0;url={address}\">\n");

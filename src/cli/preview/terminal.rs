@@ -77,12 +77,12 @@ fn restore_before_signals() -> io::Result<()> {
     use signal_hook::low_level::emulate_default_handler;
     use smp_files::end_temporaries;
 
-    // The first signal is left to this handler.
+    // This handler must process the first signal.
     let stop = crate::cli::signals::stop_at_first_signal();
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
     let wait = move || {
         for signal in signals.forever() {
-            // Ctrl-C in an editor is for the editor alone.
+            // If an editor is running, Ctrl-C is meant for the editor.
             if signal == SIGINT && terminal::is_lent() {
                 stop.store(false, std::sync::atomic::Ordering::Relaxed);
                 continue;
@@ -95,7 +95,7 @@ fn restore_before_signals() -> io::Result<()> {
     thread::Builder::new().name("terminal".into()).spawn(wait).map(drop)
 }
 
-/// Does nothing: the system restores the terminal.
+/// Does nothing, since the system restores the terminal.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "the same signature as on Unix")]
 fn restore_before_signals() -> io::Result<()> {
@@ -108,6 +108,6 @@ fn suspend() {
     let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP);
 }
 
-/// Does nothing: the system cannot suspend programs.
+/// Does nothing, since the system cannot suspend programs.
 #[cfg(not(unix))]
 fn suspend() {}

@@ -1,4 +1,4 @@
-//! Waits for changes of files, and builds the targets that they affect.
+//! Waits for changes of files, and rebuilds the affected targets.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use crate::cli::{Failure, Outcome};
 use crate::preview::{Event, Session};
 use smp_files::Watcher;
 
-/// Builds targets again after changes, until the wait is stopped.
+/// Rebuilds targets after changes, until the wait is stopped.
 pub(super) fn watch(
     session: &Session,
     watcher: &mut Watcher,

@@ -27,7 +27,7 @@ pub(in crate::cli) struct AffectedFlag {
 
 #[cfg_attr(not(feature = "git"), allow(clippy::unused_self, reason = "without git, there is no flag"))]
 impl AffectedFlag {
-    /// Returns true if the flag is given.
+    /// Returns true if the flag is set.
     pub(in crate::cli) fn is_given(&self) -> bool {
         #[cfg(feature = "git")]
         return self.affected.is_some();
@@ -35,10 +35,11 @@ impl AffectedFlag {
         false
     }
 
-    /// Returns the selected targets; with the flag, only those that are affected. There may be none.
+    /// Returns the selected targets. If the flag is set, returns only the affected ones, of which
+    /// there may be none.
     ///
     /// # Errors
-    /// As [`SelectArgs::select`]. Also if the revision does not exist.
+    /// The errors of [`SelectArgs::select`]. Also, the revision does not exist.
     pub(in crate::cli) fn select(
         &self,
         select: &SelectArgs,

@@ -1,4 +1,4 @@
-//! The targets of two revisions, except for those that certainly read the same in both.
+//! The targets of two revisions, except those that certainly read the same content in both.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,14 +22,14 @@ use smp_text::source::SourceMap;
 pub(in crate::cli) struct TargetFlags<'a> {
     pub select: &'a SelectArgs,
     pub build: &'a TargetArgs,
-    /// Fetches remote references. Otherwise only cached ones are used.
+    /// True to fetch remote references. Otherwise only cached ones are used.
     pub is_trusted: bool,
-    /// The records of the builds.
+    /// Selects whether builds record the histories of values.
     pub histories: Histories,
 }
 
 impl TargetFlags<'_> {
-    /// Creates a builder of a revision. A schema that `--schema` names is that of the old revision,
+    /// Creates a builder of a revision. The schema file of `--schema` is that of the old revision,
     /// unless the new one is trusted.
     pub(in crate::cli) fn builder(
         &self,
@@ -51,7 +51,8 @@ impl TargetFlags<'_> {
         self.build.hermetic_builder(change, Some(settings), sources, targets)
     }
 
-    /// Selects the targets of a revision. A directory that does not exist there has none.
+    /// Selects the targets of a revision. A directory that does not exist in the revision contains
+    /// none.
     pub(in crate::cli) fn targets(
         &self,
         tree: &Arc<dyn FileTree>,
@@ -102,7 +103,7 @@ pub(super) fn pairs(
         pair.old = is_skipped.then(|| target.clone());
     });
     if pairs.is_empty() {
-        // The search in the new revision reports why.
+        // The search in the new revision reports the reason.
         let named = flags.select.named().to_vec();
         let named = if named.is_empty() { vec![PathBuf::from(".")] } else { named };
         let found = flags.select.select_in(&revisions.new, named, flags.build.bases(), sources)?;
@@ -112,8 +113,8 @@ pub(super) fn pairs(
     Ok(pairs.into_values().collect())
 }
 
-/// Returns the targets of the new revision, except for those in git submodules, which are not part
-/// of a revision.
+/// Returns the targets of the new revision, except those in git submodules, which are not part of a
+/// revision.
 fn new_targets(
     flags: &TargetFlags<'_>,
     revisions: &Revisions,
@@ -134,7 +135,7 @@ fn new_targets(
     Ok(targets)
 }
 
-/// Removes the targets that certainly read the same in both revisions.
+/// Removes the targets that certainly read the same content in both revisions.
 pub(super) fn remove_unaffected(
     pairs: Vec<TargetPair>,
     revisions: &Revisions,

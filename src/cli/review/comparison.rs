@@ -36,7 +36,7 @@ use smp_text::source::SourceMap;
 enum Sides<'a> {
     /// Two targets.
     Targets { old: Box<Side>, new: Side },
-    /// Each target and its bases.
+    /// The bases of each target, and the target.
     Bases { new: Side, args: &'a TargetArgs, sources: &'a SourceMap },
     /// Two revisions.
     #[cfg(feature = "git")]
@@ -52,7 +52,7 @@ impl Sides<'_> {
         }
     }
 
-    /// Builds both sides of a target. Returns `None` if nothing that its build reads differs.
+    /// Builds both sides of a target. Returns `None` if its build reads only unchanged files.
     #[cfg_attr(
         not(feature = "git"),
         allow(clippy::unnecessary_wraps, reason = "only the reads of revisions are known")
@@ -84,9 +84,9 @@ impl Sides<'_> {
 pub(in crate::cli) struct Comparison<'a> {
     sides: Sides<'a>,
     pairs: Vec<TargetPair>,
-    /// The number of targets that are not built, because nothing that they read differs.
+    /// The number of targets that are not built, because their builds read only unchanged files.
     unaffected: usize,
-    /// The files that configurations are read from.
+    /// The tree from which configurations are read.
     configurations: Arc<dyn FileTree>,
     /// True if comments on changed lines may suppress dangers.
     trusts_new: bool,
@@ -138,7 +138,7 @@ impl<'a> Comparison<'a> {
     /// Finds the targets of two revisions that may differ.
     ///
     /// # Errors
-    /// As [`Comparison::new`]. Also if a revision does not exist.
+    /// The errors of [`Comparison::new`]. Also, a revision does not exist.
     #[cfg(feature = "git")]
     pub(in crate::cli) fn of_revisions(
         flags: &TargetFlags<'_>,
@@ -184,8 +184,8 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    /// Builds and compares all targets. Also returns the warnings of the new side. With configurations,
-    /// the noise that they list is ignored.
+    /// Builds and compares all targets. Also returns the warnings of the new side. With
+    /// configurations, the noise that they list is ignored.
     ///
     /// # Errors
     /// A configuration is invalid.
@@ -215,7 +215,7 @@ impl<'a> Comparison<'a> {
         Ok((Review { targets, unaffected, suppressed: 0 }, warnings))
     }
 
-    /// Compares a target, unless nothing that its build reads differs.
+    /// Compares a target, unless its build reads only unchanged files.
     fn compare(
         &self,
         pair: &TargetPair,
@@ -276,7 +276,8 @@ pub(in crate::cli) fn build_base(
     side.build(&target)
 }
 
-/// Pairs the targets below two directories by their path, or the only target of each side.
+/// Pairs the targets below two directories by their path. If there is only one target on each side,
+/// pairs them.
 fn pairs_against(
     request: &ReviewRequest<'_>,
     old: &Selection,

@@ -73,7 +73,8 @@ pub(super) fn run(request: &ReviewRequest<'_>, sources: &SourceMap) -> Outcome {
     })
 }
 
-/// Returns the errors of targets that were not compared. An error on both sides is returned once.
+/// Returns the errors of targets that were not compared. An error on both sides is returned only
+/// once.
 pub(super) fn failures(review: &Review) -> Vec<Diagnostic> {
     let mut problems = Vec::new();
     for target in &review.targets {
@@ -123,10 +124,10 @@ fn print_review(review: &Review, request: &ReviewRequest<'_>, sources: &SourceMa
     print(&sources.without_hidden_values(&text))
 }
 
-/// The width of side by side output that is not a terminal.
+/// The width of side-by-side output that is not written to a terminal.
 const DEFAULT_WIDTH: usize = 160;
 
-/// Returns the number of columns of the terminal; `COLUMNS` takes precedence.
+/// Returns the number of columns of the terminal. `COLUMNS` takes precedence.
 fn terminal_width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     columns
@@ -143,7 +144,7 @@ fn shown_json(review: &Review, renderer: &MessageRenderer<'_>, sources: &SourceM
     serde_json::from_str(&sources.json_without_hidden_values(&text)).unwrap_or(json)
 }
 
-/// Returns an escaped row of two columns, in the color of its change if the output has colors.
+/// Returns an escaped row of two columns. If the output is colored, it has the color of its change.
 fn printed_row(row: &ColumnRow) -> String {
     let color = match row.sign {
         '|' => Some("33"),
@@ -160,7 +161,7 @@ fn printed_row(row: &ColumnRow) -> String {
     }
 }
 
-/// Returns an escaped line, in the color of its first character if the output has colors.
+/// Returns an escaped line. If the output is colored, it has the color of its first character.
 fn printed_line(line: &str, color: Option<DiffOutput>) -> String {
     let color = color.and_then(|format| match (format, line.as_bytes().first()) {
         (DiffOutput::Unified, _) | (_, Some(b'+' | b'-')) => diff_line_color(line),

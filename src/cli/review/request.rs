@@ -1,4 +1,4 @@
-//! The flags of comparing two builds.
+//! The flags for a comparison of two builds.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use smp_inspect::check::{Rule, code_by_name, nearest_code, rule_by_code};
 use smp_inspect::review::{CompareOptions, NoiseRules, Presence, Review, TargetOutcome};
 use smp_text::diagnostic::{Code, Diagnostic};
 
-/// The flags of comparing a cluster, which have no effect on two builds.
+/// The flags for a comparison with a cluster. They conflict with the comparison of two builds.
 #[cfg(feature = "cluster")]
 const CLUSTER_FLAGS: [&str; 12] = [
     "filename",
@@ -32,7 +32,7 @@ const CLUSTER_FLAGS: [&str; 12] = [
 #[cfg(not(feature = "cluster"))]
 const CLUSTER_FLAGS: [&str; 0] = [];
 
-/// The flags that select what to compare with.
+/// The flags that select the old side of a comparison.
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(in crate::cli) struct ReviewArgs {
@@ -105,12 +105,12 @@ fn fail_code(text: &str) -> Result<FailCode, String> {
 }
 
 impl ReviewArgs {
-    /// Returns true if two builds are to be compared.
+    /// Returns true if two builds are compared.
     pub(in crate::cli) fn is_given(&self) -> bool {
         self.against_base || self.against.is_some() || self.has_revisions()
     }
 
-    /// Returns the target to compare with, if one is named.
+    /// Returns the target to compare with, if one is set.
     pub(in crate::cli) fn against(&self) -> Option<&PathBuf> {
         self.against.as_ref()
     }
@@ -137,10 +137,10 @@ impl ReviewArgs {
         Ok(CompareOptions { show_secrets, noise, ignore_defaults, ..CompareOptions::default() })
     }
 
-    /// Returns true if the changes are a failure.
+    /// Returns true if the changes make the command fail.
     pub(super) fn is_failure(&self, review: &Review) -> bool {
         if self.fail_on.is_empty() {
-            // With revisions, a target that builds again is a change and no failure.
+            // With revisions, a target that can be built again is a change and not a failure.
             let is_fixed = |target: &smp_inspect::review::TargetReview| {
                 self.has_revisions() && matches!(target.outcome, TargetOutcome::Failed([Some(_), None]))
             };

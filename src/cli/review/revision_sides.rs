@@ -1,4 +1,4 @@
-//! The builds of two revisions, and the targets that a change between them affects.
+//! The builds of two revisions, and the targets that a change between the revisions affects.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,25 +14,24 @@ use smp_files::{ChangedRead, FileTree, ReadSet, RecordingTree, TreeChanges};
 use smp_text::diagnostic::Result;
 use smp_text::source::SourceMap;
 
-/// The two sides of revisions.
+/// The two sides of a comparison of revisions.
 pub(in crate::cli) struct RevisionSides {
     pub(super) old: Side,
     pub(super) new: Side,
     /// The files of the new revision.
     files: Arc<dyn FileTree>,
     changes: TreeChanges,
-    /// The paths that differ and that all builds read, such as a schema that a flag names.
+    /// The differing paths that all builds read, such as a schema file from a flag.
     common: Vec<(PathBuf, ChangedRead)>,
     /// The targets that may be affected, sorted by path.
     pub(in crate::cli) candidates: Vec<TargetPair>,
-    /// The number of the others.
+    /// The number of other targets.
     pub(super) unaffected: usize,
 }
 
-/// A target that is affected by a change: its build reads something that differs, or it is only in
-/// one revision.
+/// An affected target: its build reads a changed path, or it is only in one revision.
 pub(in crate::cli) struct AffectedTarget {
-    /// The build of the new revision; none if the target is not in it.
+    /// The build of the new revision; `None` if the revision does not contain the target.
     pub(in crate::cli) new: Option<Result<BuiltTarget>>,
     /// The files that the build read.
     reads: ReadSet,
@@ -67,10 +66,10 @@ impl RevisionSides {
         Ok(Self { old, new, files, changes, common, unaffected: all - candidates.len(), candidates })
     }
 
-    /// Builds the new revision of a target, unless nothing that the build reads differs.
+    /// Builds the new revision of a target. Returns `None` if the build reads only unchanged paths.
     ///
-    /// The build of a target only depends on what it reads. If everything that the new build read is
-    /// the same in the old revision, the old build would read the same and have the same output.
+    /// The build of a target only depends on its reads. If all reads of the new build are
+    /// unchanged, the old build has the same reads and the same output.
     pub(in crate::cli) fn affected(&self, pair: &TargetPair) -> Option<AffectedTarget> {
         let (Some(_), Some(target)) = (&pair.old, &pair.new) else {
             let new = pair.new.as_deref().map(|target| self.new.build(target));
@@ -78,7 +77,7 @@ impl RevisionSides {
         };
         let own = RecordingTree::new(Arc::clone(&self.files));
         let new = self.new.build_recorded(&own, target);
-        // Manifests without a base are not a target of a build, which then does not read them.
+        // Manifests without a base are not built as a target, so no build reads them.
         if new.is_err() && !has_kustomization(&*self.files, target) {
             return Some(AffectedTarget { new: Some(self.new.build(target)), reads: ReadSet::default() });
         }
@@ -87,13 +86,13 @@ impl RevisionSides {
         is_affected.then_some(AffectedTarget { new: Some(new), reads })
     }
 
-    /// Returns the paths that the build of a target reads and that differ.
+    /// Returns the changed paths that the build of a target reads.
     pub(in crate::cli) fn reasons(&self, target: &AffectedTarget) -> Vec<(PathBuf, ChangedRead)> {
         self.common.iter().cloned().chain(self.changes.changed_reads(&target.reads)).collect()
     }
 
-    /// Returns true if a target has another output, builds only in one revision, or reads something that
-    /// differs and that is not part of the revisions.
+    /// Returns true if a target has another output, can be built only in one revision, or reads a
+    /// changed path that is not part of the revisions.
     pub(in crate::cli) fn has_different_output(&self, pair: &TargetPair, target: &AffectedTarget) -> bool {
         let output = |built: Option<&Result<BuiltTarget>>| {
             built.map(|built| built.as_ref().ok().and_then(|built| built.built.to_yaml().ok()))

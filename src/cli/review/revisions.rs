@@ -1,4 +1,4 @@
-//! Revisions of git as trees of files.
+//! Git revisions as trees of files.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use smp_text::diagnostic::{Code, Diagnostic, Result, read_error};
 /// The revisions to compare.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cli) enum RevisionRange {
-    /// A revision with the working tree: `A`.
+    /// A revision and the working tree: `A`.
     WorkingTree(String),
     /// Two revisions: `A..B`.
     Between(String, String),
-    /// The common ancestor of two revisions with the second one: `A...B`.
+    /// The common ancestor of two revisions, and the second one: `A...B`.
     FromMergeBase(String, String),
 }
 
@@ -52,14 +52,14 @@ pub(in crate::cli) struct Revisions {
     pub old: Arc<dyn FileTree>,
     /// The files of the new revision, or of the working tree.
     pub new: Arc<dyn FileTree>,
-    /// A warning about files that the working tree may lack.
+    /// A warning about files that may be missing in the working tree.
     pub warning: Option<Diagnostic>,
     /// The real path of the working tree.
     root: PathBuf,
 }
 
 impl Revisions {
-    /// Opens the repository of the working directory, or else that of the first target, and finds the
+    /// Opens the repository of the working directory, or that of the first target, and finds the
     /// revisions in it.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl Revisions {
     /// Opens a revision and the working tree, for a command that reads the working tree.
     ///
     /// # Errors
-    /// As [`Revisions::open`]. Also if the range ends with another revision than `HEAD`.
+    /// The errors of [`Revisions::open`]. Also, the range ends with another revision than `HEAD`.
     pub(in crate::cli) fn with_working_tree(range: &RevisionRange, targets: &[PathBuf]) -> Result<Self> {
         let repository = repository(range, targets)?;
         match range {
@@ -111,7 +111,7 @@ impl Revisions {
         self.old.contains(&self.root.join(".gitmodules"))
     }
 
-    /// Returns true for a path that is a git submodule of the old revision, or in one.
+    /// Returns true for the path of a git submodule of the old revision, or for a path in one.
     pub(super) fn is_in_submodule(&self, path: &Path) -> bool {
         match self.old.locate(Path::new(""), path) {
             Ok(found) => found.kind() == FileKind::Other,
@@ -119,14 +119,14 @@ impl Revisions {
         }
     }
 
-    /// Returns true for a path in the repository, on disk or not.
+    /// Returns true if a path is in the repository. It need not exist on disk.
     pub(super) fn contains(&self, path: &Path) -> bool {
         DiskTree.locate(Path::new(""), path).map_or(true, |found| found.path().starts_with(&self.root))
     }
 }
 
-/// Opens the repository of the working directory, or else that of the first target on disk. A command
-/// that runs again after changes does so after new commits.
+/// Opens the repository of the working directory, or that of the first target on disk. A command
+/// that runs again after changes also does so after new commits.
 fn repository(range: &RevisionRange, targets: &[PathBuf]) -> Result<GitRepository> {
     let here = DiskTree.working_directory().map_err(|error| read_error("the working directory", &error))?;
     let repository = GitRepository::discover(&here).or_else(|error| {

@@ -1,4 +1,4 @@
-//! One side of a comparison, which builds targets.
+//! One side of a comparison. It builds targets.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(in crate::cli) struct BuiltTarget {
 }
 
 impl BuiltTarget {
-    /// Adds the schema of its objects to a build.
+    /// Adds the schema of the objects to a build.
     pub(in crate::cli) fn new(builder: &Builder, mut built: Built, target: &Path) -> Result<Self> {
         let directory = if is_stream(target) { Path::new(".") } else { target };
         let schema = builder.schema_for(directory, &built.resources)?.into_value(&mut built.warnings);
@@ -37,7 +37,7 @@ pub(super) struct Side {
 }
 
 impl Side {
-    /// Builds a target. Manifests without a base are compared as they are.
+    /// Builds a target. Manifests without a base are compared unchanged.
     pub(super) fn build(&self, target: &Path) -> Result<BuiltTarget> {
         let built = match self.selection.manifests(&self.builder, target)? {
             Some(built) => built,
@@ -46,7 +46,7 @@ impl Side {
         BuiltTarget::new(&self.builder, built, target)
     }
 
-    /// Builds a kustomization, whose reads are recorded by a tree with the same files.
+    /// Builds a kustomization. `tree` has the same files and records the reads.
     #[cfg(feature = "git")]
     pub(super) fn build_recorded(&self, tree: &RecordingTree, target: &Path) -> Result<BuiltTarget> {
         let tree: Arc<dyn FileTree> = Arc::new(tree.clone());

@@ -1,4 +1,4 @@
-//! The state of the terminal, and the effect of each input on it.
+//! The state of the terminal interface, and the effect of each input on the state.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -34,22 +34,22 @@ pub(super) enum Action {
     Quit,
     Suspend,
     Redraw,
-    /// Turns the mouse on or off.
+    /// Enables or disables the mouse.
     Mouse(bool),
     Edit(EditorTarget),
 }
 
-/// A list over the content and the details.
+/// A list that covers the content and the details.
 #[derive(Debug)]
 pub(super) enum Overlay {
     Help(Cursor),
     Results(Results),
 }
 
-/// The build and the view that the content shows.
+/// The target, its build, and the view that the content displays.
 type Shown = (String, u64, Mode);
 
-/// A secret that is shown.
+/// A revealed secret.
 #[derive(Debug)]
 struct Revealed {
     target: String,
@@ -58,7 +58,7 @@ struct Revealed {
     text: String,
 }
 
-/// The state of the terminal.
+/// The state of the terminal interface.
 pub(super) struct App<'d> {
     pub(super) data: &'d dyn PreviewData,
     pub(super) title: String,
@@ -79,17 +79,17 @@ pub(super) struct App<'d> {
     shown: Option<Shown>,
     pub(super) view: Option<Rc<TargetView>>,
     views: ViewCache,
-    /// The positions in targets that were shown before.
+    /// The last positions in targets that were displayed before.
     anchors: BTreeMap<(String, Mode), Anchor>,
 }
 
-/// The number of columns that a key scrolls horizontally.
+/// The number of columns by which a key scrolls horizontally.
 const SIDE_STEP: isize = 8;
 
 /// The maximum number of lines of an error above the output.
 const MAX_BANNER: usize = 4;
 
-/// The maximum number of changed files that are named.
+/// The maximum number of changed files that are listed.
 const MAX_NAMES: usize = 3;
 
 impl<'d> App<'d> {
@@ -120,7 +120,7 @@ impl<'d> App<'d> {
         app
     }
 
-    /// Changes the state by an input. Call [`App::prepare`] before it is drawn.
+    /// Changes the state according to an input. Call [`App::prepare`] before the state is drawn.
     pub(super) fn handle(&mut self, input: Input) -> Option<Action> {
         match input {
             Input::Session(event) => self.update(event),
@@ -160,7 +160,7 @@ impl<'d> App<'d> {
         }
     }
 
-    /// Fetches the data that is shown, and moves the visible parts to the cursors.
+    /// Fetches the displayed data, and moves the visible parts to the cursors.
     pub(super) fn prepare(&mut self) {
         let Some(layout) = Layout::new(self.size) else { return };
         self.load_content();
@@ -206,10 +206,10 @@ impl<'d> App<'d> {
         self.shown = Some(shown);
     }
 
-    /// Remembers the position in the content that is shown now.
+    /// Records the position in the displayed content.
     fn keep_anchor(&mut self) {
         if let (Some((name, _, mode)), Some(content)) = (&self.shown, &self.content) {
-            // A build without output has no position: keep the one of the build before.
+            // A build without output has no position, so the position in the previous build is kept.
             if content.len() > 0 {
                 self.anchors.insert((name.clone(), *mode), content.anchor());
             }
@@ -246,7 +246,7 @@ impl<'d> App<'d> {
         self.details.set(subject, rows);
     }
 
-    /// Returns where a value comes from, if it is still in the resource that is shown.
+    /// Returns the provenance of a value, if it is still in the displayed resource.
     pub(super) fn field(&self, target: &str, value: &ValueLine) -> Option<FieldView> {
         let field = self.data.field(target, value.resource, &value.pointer)?;
         let shown = self.content.as_ref()?.resource_id(value.resource)?;
@@ -438,7 +438,7 @@ impl<'d> App<'d> {
         }
     }
 
-    /// Returns the secret that is shown.
+    /// Returns the revealed secret.
     pub(super) fn revealed(&self) -> Option<(&ValueLine, &str)> {
         self.revealed.as_ref().map(|secret| (&secret.value, secret.text.as_str()))
     }
@@ -465,7 +465,7 @@ impl<'d> App<'d> {
         }
     }
 
-    /// Filters while the filter is typed.
+    /// Filters the targets while the user types the filter.
     fn filter_by_prompt(&mut self) {
         if let Some(Prompt { kind: PromptKind::Filter, text }) = &self.prompt {
             self.targets.set_filter(text);
@@ -480,7 +480,7 @@ impl<'d> App<'d> {
         self.overlay = Some(Overlay::Results(Results::new(query, self.data.search(query))));
     }
 
-    /// Shows the line of a match.
+    /// Displays the line of a match.
     fn open_result(&mut self) {
         let Some(Overlay::Results(results)) = &self.overlay else { return };
         let Some(found) = results.selected().cloned() else { return };

@@ -1,4 +1,4 @@
-//! The views of the targets that were shown last. Each is fetched once for each build.
+//! The views of the most recently displayed targets. Each view is fetched once for each build.
 
 use std::rc::Rc;
 
@@ -8,7 +8,7 @@ use super::data::PreviewData;
 /// The number of targets whose views are kept.
 const CAPACITY: usize = 8;
 
-/// The last views, the newest at the end.
+/// The most recent views. The newest one is at the end.
 #[derive(Debug, Default)]
 pub(super) struct ViewCache {
     entries: Vec<Entry>,
@@ -51,7 +51,7 @@ impl ViewCache {
         entry.diff.clone()
     }
 
-    /// Returns the entry of a build, as the newest one.
+    /// Returns the entry of a build, and makes it the newest one.
     fn entry(&mut self, target: &str, generation: u64) -> &mut Entry {
         let known = self.entries.iter().position(|entry| entry.target == target);
         let known = known.map(|i| self.entries.remove(i)).filter(|entry| entry.generation == generation);

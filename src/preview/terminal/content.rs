@@ -1,6 +1,6 @@
 //! The output or the diff of a target as rows.
 //!
-//! Rows are computed when they are drawn: an output may have 100,000 of them.
+//! Rows are computed when they are drawn, because an output may have 100,000 of them.
 
 use std::rc::Rc;
 
@@ -18,7 +18,7 @@ pub(super) enum Mode {
     Diff,
 }
 
-/// The data of the rows. Each group is a resource or a changed object; its first row is a heading.
+/// The data of the rows. Each group is a resource or a changed object. Its first row is a heading.
 #[derive(Debug, Clone)]
 enum Groups {
     Output(Rc<TargetView>),
@@ -87,7 +87,7 @@ impl Content {
         self.starts.len() - 1
     }
 
-    /// Returns the group of a row, and the position in the group: 0 is the heading.
+    /// Returns the group of a row, and the index of the row in the group. The heading has index 0.
     fn position_in_group(&self, row: usize) -> Option<(usize, usize)> {
         let group = self.starts.partition_point(|start| *start <= row).checked_sub(1)?;
         (group < self.group_count()).then(|| (group, row - self.starts[group]))
@@ -107,7 +107,7 @@ impl Content {
         Some((group, view.resources.get(group)?.lines.get(offset.checked_sub(1)?)?))
     }
 
-    /// Returns a row as it is drawn. `revealed` replaces the hidden value of a line.
+    /// Returns a row as drawn. `revealed` replaces the hidden value of a line.
     pub(super) fn line(&self, row: usize, revealed: Option<(&ValueLine, &str)>) -> ShownLine {
         let Some((group, offset)) = self.position_in_group(row) else { return ShownLine::default() };
         match &self.groups {
@@ -143,13 +143,13 @@ impl Content {
     /// Returns the first row of the next or previous group.
     pub(super) fn group_row(&self, step: isize) -> Option<usize> {
         let (group, offset) = self.position_in_group(self.cursor.row)?;
-        // Up from within a group leads to its heading first.
+        // The first step up from within a group goes to its heading.
         let step = if step < 0 && offset > 0 { step + 1 } else { step };
         let group = group.checked_add_signed(step).filter(|group| *group < self.group_count())?;
         Some(self.starts[group])
     }
 
-    /// Returns the row of a value, or else of the heading of its resource.
+    /// Returns the row of a value, or that of the heading of its resource.
     pub(super) fn row_of(&self, resource: usize, pointer: Option<&str>) -> Option<usize> {
         let start = *self.starts.get(resource).filter(|_| resource < self.group_count())?;
         let Groups::Output(view) = &self.groups else { return Some(start) };
@@ -173,8 +173,8 @@ impl Content {
         }
     }
 
-    /// Moves the cursor to a position of a former content: to the same value, or to the same line of the same resource,
-    /// or to the same row.
+    /// Moves the cursor to a position of a former content: to the same value, otherwise to the same line of the same
+    /// resource, otherwise to the same row.
     pub(super) fn restore(&mut self, anchor: &Anchor) {
         (self.cursor, self.left) = (anchor.cursor, anchor.left);
         let has_key = |group: &usize| self.key(*group) == Some(&anchor.key);
@@ -204,19 +204,19 @@ impl Content {
         }
     }
 
-    /// Returns the heading of the group of the cursor, its number, and the number of all groups.
+    /// Returns the number of the cursor's group, and the number of all groups.
     pub(super) fn position(&self) -> Option<(usize, usize)> {
         let (group, _) = self.position_in_group(self.cursor.row)?;
         Some((group + 1, self.group_count()))
     }
 
-    /// Returns the identity of the resource at a position.
+    /// Returns the identity of the resource at an index.
     pub(super) fn resource_id(&self, resource: usize) -> Option<&str> {
         self.key(resource)
     }
 }
 
-/// Returns the text of a line, with its value if it is revealed.
+/// Returns the text of a line. If its value is revealed, the text contains it.
 fn shown_text(line: &LineView, resource: usize, revealed: Option<(&ValueLine, &str)>) -> String {
     let is_shown = |value: &ValueLine| {
         value.resource == resource && line.secret && line.pointer.as_deref() == Some(&value.pointer)
@@ -230,7 +230,7 @@ fn shown_text(line: &LineView, resource: usize, revealed: Option<(&ValueLine, &s
     }
 }
 
-/// Returns a row of a changed object: its heading, its dangers, its lines.
+/// Returns a row of a changed object: its heading, a danger or a line.
 fn diff_line(object: &ChangedObject, offset: usize) -> ShownLine {
     let Some(i) = offset.checked_sub(1) else {
         return ShownLine::new(&format!("# {} ({})", object.id, object.action), Tone::Strong);

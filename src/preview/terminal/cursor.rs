@@ -1,4 +1,4 @@
-//! A cursor in a list of rows, of which a part is visible.
+//! A cursor in a list of rows, of which only a part is visible.
 
 /// The row of the cursor, and the first visible row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -10,9 +10,9 @@ pub(super) struct Cursor {
 /// A movement of a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Rows down; negative numbers move up.
+    /// By a number of rows down. A negative number moves up.
     Rows(isize),
-    /// Pages down; negative numbers move up.
+    /// By a number of pages down. A negative number moves up.
     Pages(isize),
     /// To the first row.
     First,
@@ -33,7 +33,7 @@ impl Cursor {
         self.show(len, height);
     }
 
-    /// Moves the visible part so that it contains the cursor, and no empty rows if there are enough others.
+    /// Moves the visible part so that it contains the cursor, and no empty rows unless the list is too short.
     pub(super) fn show(&mut self, len: usize, height: usize) {
         self.row = self.row.min(len.saturating_sub(1));
         let first = (self.row + 1).saturating_sub(height.max(1));

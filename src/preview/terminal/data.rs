@@ -1,4 +1,4 @@
-//! The data that the terminal shows, as an interface: unit tests provide their own.
+//! The interface of the data that the terminal displays. Unit tests provide their own data.
 
 use super::super::model::{DiffView, FieldView, SearchView, SourceView, TargetView};
 use super::super::session::Session;
@@ -11,7 +11,7 @@ pub(super) trait PreviewData {
     /// Returns the changes of a target.
     fn diff(&self, target: &str) -> Option<DiffView>;
 
-    /// Returns where a value comes from.
+    /// Returns the provenance of a value.
     fn field(&self, target: &str, resource: usize, pointer: &str) -> Option<FieldView>;
 
     /// Returns a file that the build of a target read.

@@ -13,16 +13,16 @@ pub(super) enum Topic {
     /// The error and the findings of the target.
     #[default]
     Findings,
-    /// The writes of the value under the cursor.
+    /// The provenance of the value at the cursor.
     Provenance,
 }
 
-/// The cause of the rows. They are computed again if it changes.
+/// The subject of the rows. They are recomputed when it changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Subject {
     pub(super) target: String,
     pub(super) generation: u64,
-    /// The value whose provenance is shown; none for findings.
+    /// The value whose provenance is displayed; `None` for findings.
     pub(super) value: Option<ValueLine>,
     pub(super) topic: Topic,
     pub(super) width: usize,
@@ -45,7 +45,7 @@ pub(super) struct Details {
     pub(super) cursor: Cursor,
 }
 
-/// The longest part of a value in a chain, in characters.
+/// The maximum number of characters of a value in a chain.
 const MAX_VALUE: usize = 400;
 
 impl Details {
@@ -54,7 +54,7 @@ impl Details {
         self.subject.as_ref() == Some(subject)
     }
 
-    /// Replaces the rows. The cursor stays in its row if only the target was built again.
+    /// Replaces the rows. The cursor stays in its row if the target was only rebuilt.
     pub(super) fn set(&mut self, subject: Subject, rows: Vec<DetailRow>) {
         let is_same = self.subject.as_ref().is_some_and(|former| {
             (&former.target, &former.value, &former.topic)
@@ -81,7 +81,7 @@ impl Details {
         self.rows.get(row)
     }
 
-    /// Returns the location of the row under the cursor.
+    /// Returns the location of the row with the cursor.
     pub(super) fn location(&self) -> Option<&LocationView> {
         self.rows.get(self.cursor.row)?.location.as_ref()
     }
@@ -91,7 +91,7 @@ impl Details {
     }
 }
 
-/// Collects rows that fit into some columns.
+/// Collects rows with a maximum number of columns.
 struct Rows {
     rows: Vec<DetailRow>,
     width: usize,
@@ -104,7 +104,7 @@ impl Rows {
 
     fn add(&mut self, text: &str, tone: Tone, location: Option<&LocationView>) {
         let rows = wrap(text, self.width).into_iter().map(|text| DetailRow {
-            // `wrap` escapes the text.
+            // `wrap` has already escaped the text.
             line: ShownLine { text, tone },
             location: location.cloned(),
         });
@@ -169,7 +169,7 @@ pub(super) fn provenance_rows(field: &FieldView, width: usize) -> Vec<DetailRow>
     rows.rows
 }
 
-/// Returns the location of the write that wins, or of its cause if the value was computed.
+/// Returns the location of the write that determines the value, or of its cause if the value was computed.
 pub(super) fn winning_location(field: &FieldView) -> Option<&LocationView> {
     field.chain.first().and_then(location_of)
 }

@@ -196,7 +196,7 @@ impl Canvas<'_> {
         }
     }
 
-    /// Draws the last line. Returns the column of the cursor if there is an input.
+    /// Draws the last line. If there is an input, returns the column of its cursor.
     fn status(&mut self, app: &App<'_>, area: Rect) -> Option<u16> {
         const KEYS: &str = "o editor  ? keys  q quit ";
         if let Some(prompt) = &app.prompt {
@@ -223,7 +223,7 @@ impl Canvas<'_> {
     }
 }
 
-/// Returns the number of targets, and of those with errors and warnings.
+/// Formats the number of targets, and of those with errors and warnings.
 fn target_counts((all, errors, warnings): (usize, usize, usize)) -> String {
     let part = |count: usize, name: &str| (count > 0).then(|| format!("{count} with {name}"));
     let parts: Vec<String> =
@@ -237,11 +237,11 @@ fn rows_of(area: Rect) -> impl Iterator<Item = Rect> {
     (area.y..area.bottom()).map(move |y| Rect { y, height: 1, ..area })
 }
 
-/// Returns a target in the list: its state, its name, its counts.
+/// Returns a target in the list: its state, name and counts.
 fn target_line(app: &App<'_>, row: usize, columns: usize) -> ShownLine {
     let Some(target) = app.targets.get(row) else { return ShownLine::default() };
     let ((symbol, tone), counts) = (symbol(target), counts(target));
-    // The mark of the cursor, the symbol, and a space after each.
+    // The remaining columns are for the mark of the cursor, the symbol, and a space after each.
     let room = columns.saturating_sub(counts.len() + 4);
     let name = fit_end(&escaped(&target.name), room);
     let padding = " ".repeat(room.saturating_sub(width(&name)));

@@ -11,14 +11,15 @@ pub(super) struct EditorTarget {
     pub(super) column: usize,
 }
 
-/// Returns the editor of `VISUAL` or `EDITOR`, or else the default one.
+/// Returns the editor of `VISUAL` or `EDITOR`, or the default editor.
 pub(super) fn editor_of(variable: impl Fn(&str) -> Option<String>) -> String {
     let is_set = |value: &String| !value.trim().is_empty();
     let named = variable("VISUAL").filter(is_set).or_else(|| variable("EDITOR").filter(is_set));
     named.unwrap_or_else(|| if cfg!(windows) { "notepad".into() } else { "vi".into() })
 }
 
-/// Returns the command that opens a file in an editor. As in `kubectl edit`, a shell runs an editor with quotes.
+/// Returns the command that opens a file in an editor. As in `kubectl edit`, an editor command with quotes is run by a
+/// shell.
 pub(super) fn command(editor: &str, target: &EditorTarget) -> Command {
     let mut words = editor.split_whitespace();
     let program = words.next().unwrap_or_default();
@@ -33,7 +34,7 @@ pub(super) fn command(editor: &str, target: &EditorTarget) -> Command {
     command
 }
 
-/// Returns the arguments that open a file at a line. An unknown editor only gets the file.
+/// Returns the arguments that open a file at a line. An unknown editor only gets the path of the file.
 fn arguments(program: &str, target: &EditorTarget) -> Vec<String> {
     let EditorTarget { path, line, column } = target;
     let program = program.trim_matches(['"', '\'']);

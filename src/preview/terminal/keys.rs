@@ -7,9 +7,9 @@ use super::cursor::Step;
 /// A command of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Command {
-    /// Move the cursor of the pane that has the focus.
+    /// Move the cursor of the focused pane.
     Move(Step),
-    /// Scroll sideways.
+    /// Scroll horizontally.
     Scroll(isize),
     /// Move to another resource.
     Resource(isize),
@@ -21,9 +21,9 @@ pub(super) enum Command {
     PreviousPane,
     /// Show the provenance of the line, or open the selected row.
     Enter,
-    /// Close what is open.
+    /// Close the current overlay.
     Close,
-    /// Show the diff, or the output again.
+    /// Show the diff, or return to the output.
     Diff,
     /// Open the editor.
     Edit,
@@ -35,9 +35,9 @@ pub(super) enum Command {
     Filter,
     /// Show the keys.
     Help,
-    /// Turn the mouse on or off.
+    /// Enable or disable the mouse.
     Mouse,
-    /// Draw everything again.
+    /// Redraw the screen.
     Redraw,
     /// Suspend the program.
     Suspend,

@@ -2,10 +2,10 @@
 
 use ratatui::layout::{Position, Rect, Size};
 
-/// The smallest screen. Panes of a smaller one would show nothing useful.
+/// The smallest screen. On a smaller one, the panes would show nothing useful.
 pub(super) const SMALLEST: Size = Size { width: 60, height: 16 };
 
-/// The width from which the details are beside the output instead of below it.
+/// The minimum width at which the details are next to the output and not below it.
 const WIDE: u16 = 140;
 
 /// A pane of the screen.
@@ -21,7 +21,7 @@ pub(super) enum Pane {
 }
 
 impl Pane {
-    /// Returns the pane after this one.
+    /// Returns the next pane.
     pub(super) fn next(self) -> Self {
         match self {
             Self::Targets => Self::Content,
@@ -51,7 +51,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Divides a screen; none if it is too small.
+    /// Divides a screen into panes. Returns `None` if the screen is too small.
     pub(super) fn new(size: Size) -> Option<Self> {
         let Size { width, height } = size;
         if width < SMALLEST.width || height < SMALLEST.height {
@@ -59,7 +59,7 @@ impl Layout {
         }
         let body = Rect::new(0, 1, width, height - 2);
         let list = (width / 3).clamp(20, 40).min(if width < 100 { 26 } else { 40 });
-        // A column is left free for the line between them.
+        // A column between the panes is left free for a line.
         let right = Rect::new(list + 1, 1, width - list - 1, body.height);
         let (content, details) = if width >= WIDE { beside(right) } else { below(right) };
         Some(Self {

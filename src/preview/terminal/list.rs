@@ -6,7 +6,7 @@ use super::super::model::{TargetState, TargetSummary};
 use super::cursor::{Cursor, Step};
 use super::text::Tone;
 
-/// All targets, of which those that match a filter are listed.
+/// All targets. Only those that match the filter are listed.
 #[derive(Debug, Default)]
 pub(super) struct TargetList {
     all: BTreeMap<String, TargetSummary>,
@@ -23,7 +23,7 @@ impl TargetList {
         self.update(targets, &[]);
     }
 
-    /// Replaces targets that were built again, and drops those that are gone.
+    /// Replaces targets that were rebuilt, and removes those that no longer exist.
     pub(super) fn update(&mut self, targets: Vec<TargetSummary>, removed: &[String]) {
         for name in removed {
             self.all.remove(name);
@@ -32,7 +32,7 @@ impl TargetList {
         self.list();
     }
 
-    /// Lists the targets that match a filter: each word is a part of the name, or a state such as `is:error`.
+    /// Sets the filter. Each word must be a part of the name, or a state such as `is:error`.
     pub(super) fn set_filter(&mut self, filter: &str) {
         self.filter = filter.to_string();
         self.list();
@@ -42,7 +42,8 @@ impl TargetList {
         &self.filter
     }
 
-    /// Lists the matching targets again. The selected one stays selected, or else the one in its row.
+    /// Lists the matching targets again. The selected target stays selected. If it no longer matches, the target in its
+    /// row is selected.
     fn list(&mut self) {
         let selected = self.listed.get(self.cursor.row).cloned();
         let words: Vec<String> = self.filter.split_whitespace().map(str::to_lowercase).collect();
@@ -73,7 +74,7 @@ impl TargetList {
         self.cursor.step(step, self.listed.len(), height);
     }
 
-    /// Selects a target. A filter that hides it is removed. Returns false if there is no such target.
+    /// Selects a target. If the filter hides it, the filter is removed. Returns false if there is no such target.
     pub(super) fn select(&mut self, name: &str) -> bool {
         if !self.all.contains_key(name) {
             return false;
@@ -87,7 +88,7 @@ impl TargetList {
         true
     }
 
-    /// Returns the number of targets, and how many of them have errors and warnings.
+    /// Returns the number of targets, and the numbers of those with errors and with warnings.
     pub(super) fn counts(&self) -> (usize, usize, usize) {
         let in_state = |state| self.all.values().filter(|target| target.state == state).count();
         (self.all.len(), in_state(TargetState::Error), in_state(TargetState::Warning))
@@ -106,7 +107,7 @@ fn matches(target: &TargetSummary, word: &str) -> bool {
     }
 }
 
-/// Returns the symbol and the tone of a target. One that builds is not shown as ok if a danger is an error.
+/// Returns the symbol and the tone of a target. A target that builds is not displayed as ok if a danger is an error.
 pub(super) fn symbol(target: &TargetSummary) -> (char, Tone) {
     match target.state {
         TargetState::Ok | TargetState::Warning if target.danger_errors > 0 => ('!', Tone::Error),

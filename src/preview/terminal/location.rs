@@ -8,7 +8,7 @@ use super::editor::EditorTarget;
 use super::layout::Pane;
 
 impl App<'_> {
-    /// Opens the editor at the location of the line under the cursor.
+    /// Opens the editor at the location of the line with the cursor.
     pub(super) fn edit(&mut self) -> Option<Action> {
         let found = match self.focus {
             Pane::Targets => self.target_location(),
@@ -27,7 +27,7 @@ impl App<'_> {
         Some(Action::Edit(EditorTarget { path, line: at.line, column: at.column }))
     }
 
-    /// Returns where the value under the cursor comes from, or else the first value of its resource.
+    /// Returns the origin of the value at the cursor, or that of the first value of its resource.
     fn value_location(&self) -> Option<LocationView> {
         let content = self.content.as_ref()?;
         let value = content.value().or_else(|| content.first_value())?;
@@ -35,7 +35,7 @@ impl App<'_> {
         winning_location(&field).cloned()
     }
 
-    /// Returns the location of the error of the target, or else its kustomization.
+    /// Returns the location of the error of the target, or its kustomization.
     fn target_location(&self) -> Option<LocationView> {
         let view = self.view.as_ref()?;
         if let Some(at) = view.error.as_ref().and_then(|error| error.location.as_ref()) {
@@ -47,7 +47,7 @@ impl App<'_> {
     }
 }
 
-/// Returns the kustomization file in the directory of a target, or else the first file.
+/// Returns the kustomization file in the directory of a target, or the first file.
 fn main_file(view: &TargetView) -> Option<&str> {
     let folder =
         if view.name == "." { String::new() } else { format!("{}/", view.name.trim_end_matches('/')) };

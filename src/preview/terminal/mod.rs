@@ -1,8 +1,8 @@
 //! The preview in the terminal.
 //!
-//! [`run`] reads keys and events of the session from one channel, changes the `app::App` and draws it. Nothing is
-//! drawn without an input. The thread that reads keys waits for a permit before each read, so that it does not
-//! consume input that is meant for an editor.
+//! [`run`] reads keys and events of the session from one channel, changes the `app::App` and draws it. It draws only
+//! after an input. The thread that reads keys waits for a permit before each read, so that it does not consume input
+//! that is meant for an editor.
 
 mod app;
 mod cache;
@@ -55,7 +55,7 @@ enum Message {
 pub struct TerminalOptions {
     /// True to use colors.
     pub has_color: bool,
-    /// Suspends the program, as Ctrl-Z does in other programs.
+    /// Suspends the program, as Ctrl-Z does.
     pub suspend: fn(),
 }
 
@@ -66,13 +66,13 @@ impl TerminalOptions {
     }
 }
 
-/// Sends events of a session to the terminal. The terminal ends when it is dropped.
+/// Sends events of a session to the terminal. When it is dropped, the terminal interface ends.
 pub struct EventSender(Sender<Message>);
 
 impl EventSender {
     /// Sends an event.
     pub fn send(&self, event: Event) {
-        // The terminal may have ended.
+        // The terminal interface may have ended.
         let _ = self.0.send(Message::Session(event));
     }
 }
@@ -89,13 +89,13 @@ pub struct EventReceiver {
     sender: Sender<Message>,
 }
 
-/// Creates the channel of the events that the terminal shows.
+/// Creates the channel for the events that the terminal displays.
 pub fn event_channel() -> (EventSender, EventReceiver) {
     let (sender, messages) = channel();
     (EventSender(sender.clone()), EventReceiver { messages, sender })
 }
 
-/// Shows a session in the terminal until the user quits, or until the sender of events is dropped.
+/// Displays a session in the terminal until the user quits, or until the sender of events is dropped.
 ///
 /// # Errors
 /// The terminal cannot be read or written.
@@ -167,7 +167,7 @@ fn edit(target: &EditorTarget) -> Result<(), String> {
     }
 }
 
-/// Reads the inputs of the user, as many as there are for each permit.
+/// Reads the inputs of the user. For each permit, it reads all available inputs.
 fn read_keys(permitted: &Receiver<()>, messages: &Sender<Message>) {
     while permitted.recv().is_ok() {
         let inputs = read_inputs();

@@ -1,4 +1,4 @@
-//! A line of input: the text of a search or a filter.
+//! A line of input: the text of a search or of a filter.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 

@@ -10,7 +10,7 @@ pub(super) struct Results {
     pub(super) query: String,
     matches: Vec<FoundLine>,
     more: usize,
-    /// The match of each row, and true for a heading.
+    /// The index of the match of each row, and true for a heading.
     rows: Vec<(usize, bool)>,
     pub(super) cursor: Cursor,
 }
@@ -24,7 +24,7 @@ impl Results {
             if former.map(|former| (&former.target, former.resource)) != Some((&one.target, one.resource)) {
                 rows.push((i, true));
             }
-            // The name of a resource is its heading.
+            // The heading already shows the name of the resource.
             if one.pointer.is_some() || one.text != one.id {
                 rows.push((i, false));
             }
@@ -38,7 +38,7 @@ impl Results {
         self.rows.len()
     }
 
-    /// Returns a row as it is drawn.
+    /// Returns a row as drawn.
     pub(super) fn line(&self, row: usize) -> ShownLine {
         let found = self.rows.get(row).and_then(|(i, is_heading)| Some((self.matches.get(*i)?, is_heading)));
         match found {
@@ -48,7 +48,7 @@ impl Results {
         }
     }
 
-    /// Returns the match under the cursor.
+    /// Returns the match at the cursor.
     pub(super) fn selected(&self) -> Option<&FoundLine> {
         self.matches.get(self.rows.get(self.cursor.row)?.0)
     }

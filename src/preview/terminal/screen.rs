@@ -1,4 +1,4 @@
-//! The alternate screen of the terminal. It is suspended while another program has the terminal, and is restored in the end.
+//! The alternate screen of the terminal. It is left while another program uses the terminal, and restored at the end.
 
 use std::io::{self, Stdout, Write as _};
 use std::panic;
@@ -16,10 +16,10 @@ use ratatui::crossterm::terminal::{
 use ratatui::layout::Size;
 use ratatui::{Frame, Terminal};
 
-/// True while the program has the screen.
+/// True while the program uses the screen.
 static IS_ENTERED: AtomicBool = AtomicBool::new(false);
 
-/// True while another program has the terminal.
+/// True while another program uses the terminal.
 static IS_SUSPENDED: AtomicBool = AtomicBool::new(false);
 
 /// The screen, which is restored when it is dropped.
@@ -48,7 +48,7 @@ impl Screen {
         self.terminal.size()
     }
 
-    /// Draws what changed. Draws nothing if another thread restored the terminal.
+    /// Draws the changes. Draws nothing if another thread has restored the terminal.
     pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         if IS_ENTERED.load(Ordering::SeqCst) {
             self.terminal.draw(draw)?;
@@ -56,7 +56,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Turns the mouse on or off.
+    /// Enables or disables the mouse.
     pub(super) fn set_mouse(&mut self, is_enabled: bool) -> io::Result<()> {
         self.has_mouse = is_enabled;
         if is_enabled {
@@ -66,7 +66,7 @@ impl Screen {
         }
     }
 
-    /// Gives the terminal to another program while a function runs.
+    /// Leaves the screen to another program while a function runs.
     pub(super) fn leave_for<T>(&mut self, run: impl FnOnce() -> T) -> io::Result<T> {
         restore();
         IS_SUSPENDED.store(true, Ordering::SeqCst);
@@ -76,9 +76,9 @@ impl Screen {
         Ok(result)
     }
 
-    /// Draws everything again.
+    /// Redraws the screen.
     pub(super) fn redraw(&mut self) -> io::Result<()> {
-        // `Terminal::clear` would ask the terminal for its cursor, whose answer another thread may read as a key.
+        // `Terminal::clear` would query the terminal for its cursor, and another thread may read the response as a key.
         self.terminal = enter(self.has_mouse)?;
         self.terminal.backend_mut().flush()
     }
@@ -104,15 +104,15 @@ fn enter(has_mouse: bool) -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
     Ok(terminal)
 }
 
-/// Returns true while an editor has the terminal.
+/// Returns true while an editor uses the terminal.
 pub fn is_lent() -> bool {
     IS_SUSPENDED.load(Ordering::SeqCst)
 }
 
-/// Restores the terminal if the program has the screen. Any thread may call it, also before a signal ends the program.
+/// Restores the terminal if the program uses the screen. Any thread may call it, even before a signal ends the program.
 pub fn restore() {
     if IS_ENTERED.swap(false, Ordering::SeqCst) {
-        // The terminal may be gone.
+        // The terminal may have been closed.
         let _ =
             execute!(io::stdout(), DisableMouseCapture, DisableBracketedPaste, LeaveAlternateScreen, Show);
         let _ = disable_raw_mode();

@@ -1,4 +1,4 @@
-//! The screen after inputs, with data of a fake session.
+//! Tests of the screen after inputs, with the data of a fake session.
 
 use std::cell::RefCell;
 
@@ -23,7 +23,7 @@ use super::details::provenance_rows;
 use super::draw::draw;
 use super::editor::EditorTarget;
 
-/// Targets by name, as the session has them now.
+/// The current targets of the session, by name.
 #[derive(Default)]
 struct Fake {
     views: RefCell<Vec<TargetView>>,
@@ -187,7 +187,7 @@ fn update(targets: Vec<TargetSummary>, removed: &[&str]) -> Input {
     })
 }
 
-/// Two targets, of which the selected one has a warning.
+/// Returns two targets. The selected one has a warning.
 fn shop() -> Fake {
     let mut prod = view("overlays/prod", "3");
     (prod.state, prod.findings) = (TargetState::Warning, vec![finding()]);
@@ -208,7 +208,7 @@ fn press(app: &mut App<'_>, code: KeyCode, modifiers: KeyModifiers) -> Option<Ac
     action
 }
 
-/// Presses the keys of a text; `⏎` is Enter, `⎋` is Esc, `⇥` is Tab.
+/// Presses the keys of a text. `⏎` is Enter, `⎋` is Esc, `⇥` is Tab.
 fn keys(app: &mut App<'_>, text: &str) -> Option<Action> {
     let codes = text.chars().map(|c| match c {
         '⏎' => KeyCode::Enter,
@@ -225,7 +225,7 @@ fn terminal(app: &App<'_>, has_color: bool) -> Terminal<TestBackend> {
     terminal
 }
 
-/// The rows of the screen, without spaces at their ends.
+/// Returns the rows of the screen, without trailing spaces.
 fn rows(app: &App<'_>) -> Vec<String> {
     let terminal = terminal(app, false);
     let buffer = terminal.backend().buffer();
@@ -237,7 +237,7 @@ fn screen(app: &App<'_>) -> String {
     rows(app).join("\n")
 }
 
-/// The row with the cursor of the output.
+/// Returns the row with the cursor of the output.
 fn cursor_row(app: &App<'_>) -> String {
     let rows = rows(app);
     let mut right = rows.iter().filter_map(|row| row.split_once('│')).map(|(_, right)| right);
@@ -566,7 +566,7 @@ fn states_need_no_color() {
     assert!(has_color(true) && !has_color(false));
     let terminal = terminal(&app, false);
     let buffer = terminal.backend().buffer();
-    // The row of the cursor is marked by a character and by reversed colors.
+    // The row with the cursor is marked by a character and by reversed colors.
     assert!(buffer[(28, 2)].modifier.contains(Modifier::REVERSED));
 }
 
@@ -596,7 +596,7 @@ fn quit_suspend_and_mouse_are_actions() {
     app.handle(Input::Terminal(event::Event::Mouse(click(5, 3))));
     app.prepare();
     assert!(screen(&app).contains("Output overlays/prod"), "{}", screen(&app));
-    // A prompt gets the letters of commands.
+    // A prompt receives letters that are commands elsewhere.
     assert_eq!(keys(&mut app, "/q"), None);
     assert_eq!(press(&mut app, KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Action::Quit));
 }

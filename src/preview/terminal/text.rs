@@ -3,7 +3,7 @@
 use ratatui::text::Span;
 use smp_text::diagnostic::escaped;
 
-/// The meaning of a text, from which its style follows.
+/// The meaning of a text, which determines its style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Tone {
     /// Normal text.
@@ -11,7 +11,7 @@ pub(super) enum Tone {
     Plain,
     /// Less important text.
     Dim,
-    /// A heading, or the value that wins.
+    /// A heading, or the value that is in effect.
     Strong,
     /// A target without findings.
     Ok,
@@ -25,7 +25,7 @@ pub(super) enum Tone {
     Removed,
 }
 
-/// A line of text that can be drawn: without control characters.
+/// A line of text that can be drawn, without control characters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct ShownLine {
     pub(super) text: String,
@@ -48,8 +48,8 @@ fn char_width(text: &str, at: usize, c: char) -> usize {
     width(text.get(at..at + c.len_utf8()).unwrap_or_default())
 }
 
-/// Returns the end of a text that fits into some columns, after `…` if it is longer. Ends of paths differ more often
-/// than their beginnings.
+/// Returns the end of a text that fits into the given columns, with `…` before it if the text is longer. The ends of
+/// paths differ more often than their beginnings.
 pub(super) fn fit_end(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_string();
@@ -65,7 +65,7 @@ pub(super) fn fit_end(text: &str, columns: usize) -> String {
     format!("…{}", &text[start..])
 }
 
-/// Returns the part of a text between two columns. A wide character at the edge is left out.
+/// Returns the part of a text between two columns. A wide character at an edge is omitted.
 pub(super) fn columns(text: &str, from: usize, count: usize) -> String {
     let (mut column, mut out) = (0, String::new());
     for (at, c) in text.char_indices() {
@@ -81,13 +81,13 @@ pub(super) fn columns(text: &str, from: usize, count: usize) -> String {
     out
 }
 
-/// Breaks a text into lines that fit into some columns, at spaces if possible. Line breaks and indentation of the text
-/// stay.
+/// Breaks a text into lines that fit into the given columns, at spaces if possible. Line breaks and indentation of the
+/// text are kept.
 pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let indented = |line: &str| {
         let line = escaped(line);
         let indent = line.len() - line.trim_start_matches(' ').len();
-        // A deep indentation would leave no room.
+        // A deep indentation would leave no space for the text.
         let indent = if indent < columns / 2 { indent } else { 0 };
         let (spaces, rest) = line.split_at(indent);
         let lines = wrap_line(rest, (columns - indent).max(1)).into_iter();

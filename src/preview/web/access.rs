@@ -15,7 +15,7 @@ type Hash = [u8; 32];
 /// The valid keys and tokens.
 #[derive(Default)]
 pub(super) struct Access {
-    /// The keys that were not used yet.
+    /// The keys that have not been used yet.
     keys: Mutex<HashSet<Hash>>,
     tokens: Mutex<HashSet<Hash>>,
 }
@@ -26,7 +26,7 @@ impl Access {
         add_secret(&self.keys)
     }
 
-    /// Returns a token for a key; none if the key is unknown or was used.
+    /// Returns a token for a key, or `None` if the key is unknown or was already used.
     pub(super) fn exchange(&self, key: &str) -> Option<String> {
         let is_valid = self.keys.lock().unwrap_or_else(PoisonError::into_inner).remove(&hash(key));
         if is_valid { add_secret(&self.tokens).ok() } else { None }
@@ -40,7 +40,8 @@ impl Access {
     }
 }
 
-/// Returns true if a request is for this server by a name of the loopback interface, and comes from its own page.
+/// Returns true if a request is addressed to this server by a name of the loopback interface, and comes from the
+/// server's own page.
 pub(super) fn is_same_origin(headers: &HeaderMap, port: u16) -> bool {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let hosts = ["127.0.0.1", "localhost"].map(|name| format!("{name}:{port}"));

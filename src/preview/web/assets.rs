@@ -1,4 +1,4 @@
-//! The files of the page, which are part of the program.
+//! The files of the page. They are embedded in the program.
 
 /// Returns the media type and the text of a file.
 pub(super) fn find(path: &str) -> Option<(&'static str, &'static str)> {

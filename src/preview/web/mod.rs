@@ -1,8 +1,8 @@
 //! The preview as a page on the loopback interface.
 //!
-//! The page itself holds nothing secret. Every other request needs a token, which a page gets once for the key in the
-//! fragment of its address. Requests with the name of another host, or from another origin, are rejected, because
-//! an attacker's host name may resolve to the loopback address.
+//! The page itself contains no secrets. Every other request needs a token, which a page gets once for the key in the
+//! fragment of its address. Requests with the name of another host, or from another origin, are rejected, because an
+//! attacker's host name may resolve to the loopback address.
 
 mod access;
 mod assets;
@@ -26,13 +26,13 @@ use self::access::Access;
 use self::shared::{REQUEST_TIME, Shared};
 use super::{Event, Session};
 
-/// The number of events that a slow page may fall behind before it gets all targets again.
+/// The number of events by which a slow page may fall behind before it gets all targets again.
 const MAX_PENDING: usize = 64;
 
-/// The number of connections that are served at a time. Others wait, so that files stay available to builds.
+/// The maximum number of connections that are served at a time. Others wait, so that builds can still open files.
 const MAX_CONNECTIONS: usize = 128;
 
-/// The pause after a connection could not be accepted, such as without free file descriptors.
+/// The pause after a connection could not be accepted, for example because there are no free file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// A server of a session on the loopback interface.
@@ -49,11 +49,11 @@ pub struct Publisher(Arc<Shared>);
 impl Publisher {
     /// Sends an event to all pages.
     pub fn publish(&self, event: Event) {
-        // Without a page, there is no receiver.
+        // If there is no page, there is no receiver.
         let _ = self.0.events.send(event);
     }
 
-    /// Returns an address that gives one page access. The key is in the fragment, which browsers do not send.
+    /// Returns an address that gives a single page access. The key is in the fragment, which browsers do not send.
     ///
     /// # Errors
     /// The system has no random numbers.
@@ -63,7 +63,7 @@ impl Publisher {
 }
 
 impl Server {
-    /// Listens on a port of the loopback interface; 0 chooses a free one.
+    /// Listens on a port of the loopback interface; 0 selects a free port.
     ///
     /// # Errors
     /// The port is in use.
@@ -112,7 +112,7 @@ impl Server {
     }
 }
 
-/// Answers the requests of a connection until it is closed, or idle for too long.
+/// Serves the requests of a connection until it is closed, or idle for too long.
 async fn answer(stream: TcpStream, router: Router) {
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(REQUEST_TIME);

@@ -29,7 +29,7 @@ use super::shared::{REQUEST_TIME, Shared};
 
 type Access = State<Arc<Shared>>;
 
-/// The headers of every response. The page loads nothing from elsewhere, and inserts values only as text.
+/// The headers of every response. The page loads nothing from other servers, and inserts values only as text.
 const HEADERS: [(HeaderName, &str); 6] = [
     (
         CONTENT_SECURITY_POLICY,
@@ -64,7 +64,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-/// Refuses requests from other sites, and adds the headers of all responses.
+/// Rejects requests from other sites, and adds the headers of all responses.
 async fn guard(State(shared): Access, request: Request, next: Next) -> Response {
     let mut response = if is_same_origin(request.headers(), shared.port) {
         match with_body(request).await {
@@ -142,7 +142,7 @@ async fn token(State(shared): Access, Json(Key { key }): Json<Key>) -> Response 
     }
 }
 
-/// Computes a view outside of the thread that answers requests.
+/// Computes a view on another thread than the one that serves requests.
 async fn view<T: Serialize + Send + 'static>(
     shared: Arc<Shared>,
     view: impl FnOnce(&Session) -> Option<T> + Send + 'static,
@@ -189,12 +189,12 @@ struct ValueAddress {
     target: String,
     resource: usize,
     pointer: String,
-    /// The build that the page shows.
+    /// The generation that the page displays.
     generation: u64,
 }
 
 impl ValueAddress {
-    /// Returns true if the position belongs to the last build. In another build, it may be another resource.
+    /// Returns true if the index is one in the last build. In another build, it may be that of another resource.
     fn is_current(&self, session: &Session) -> bool {
         session.generation(&self.target) == Some(self.generation)
     }
@@ -234,7 +234,7 @@ async fn search(State(shared): Access, Query(SearchQuery { q }): Query<SearchQue
 }
 
 async fn events(State(shared): Access) -> Sse<impl Stream<Item = Result<sse::Event, Infallible>>> {
-    // The receiver exists before the state is read, so no event is lost between them.
+    // The receiver is created before the state is read, so that no event is lost in between.
     let receiver = shared.events.subscribe();
     let events = stream::unfold((shared, receiver, true), |(shared, mut receiver, is_first)| async move {
         let event =

@@ -8,7 +8,7 @@ use tokio::sync::broadcast;
 use super::super::{Event, Session};
 use super::access::Access;
 
-/// The time for the head and for the body of a request to arrive, and for the next request on a connection.
+/// The time limit for the head and for the body of a request, and for the next request on a connection.
 pub(super) const REQUEST_TIME: Duration = Duration::from_secs(10);
 
 /// State shared by all requests.

@@ -1,4 +1,4 @@
-//! Existing objects that a run adds to an ApplySet: the record that keeps the set from pruning them.
+//! Existing objects that a run adds to an ApplySet: the record of an adoption, which keeps the set from pruning them.
 //!
 //! The record is an annotation with a field manager of its own, so that later applies do not remove it.
 
@@ -31,7 +31,8 @@ impl Adoption {
     }
 }
 
-/// Returns the request that records an adoption. The UID keeps it from creating an object that was just deleted.
+/// Returns the request that records an adoption. It contains the UID, so that it cannot recreate an object that was
+/// just deleted.
 pub(super) fn record_request(target: &ObjectTarget<'_>, path: &str, uid: &str, set: &str) -> ApiRequest {
     let gvk = &target.object.gvk;
     let mut metadata = json!({"name": target.object.name, "uid": uid, "annotations": {ADOPTED_BY: set}});

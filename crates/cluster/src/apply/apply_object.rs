@@ -1,4 +1,4 @@
-//! Applying one object: reading its previous state, sending it, handling conflicts and errors.
+//! Applies one object: reads its previous state, sends it, and handles conflicts and errors.
 
 use std::time::Duration;
 
@@ -47,12 +47,12 @@ pub(super) struct ObjectApply<'a> {
     pub(super) would_change_crd: bool,
     /// True if the object may be deleted and recreated.
     pub(super) is_replaceable: bool,
-    /// Kinds that are replaced although their objects contain others or data.
+    /// Kinds whose objects are replaced even if they contain other objects or data.
     pub(super) deletable_kinds: &'a [ProtectedKind],
 }
 
-/// Time limits for sending an object again whose CRD is new. One API server of a cluster reports the CRD as
-/// established; others may serve the kind, or its new schema, a little later.
+/// Time limit for retries of an object whose CRD is new. One API server of a cluster reports the CRD as established,
+/// but others may serve the kind or its new schema a little later.
 const NEW_KIND_TIMEOUT: Duration = Duration::from_secs(10);
 const NEW_SCHEMA_TIMEOUT: Duration = Duration::from_secs(5);
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
@@ -62,10 +62,10 @@ const MISSING_NAMESPACE: &str = "namespace does not exist yet";
 const MISSING_CRD: &str = "CustomResourceDefinition does not exist yet";
 const CHANGING_CRD: &str = "CustomResourceDefinition changes in the same run";
 
-/// Maximum attempts to take fields of an object that others change meanwhile.
+/// Maximum number of attempts to take fields of an object while other clients change it.
 const TAKE_ATTEMPTS: usize = 5;
 
-/// Maximum attempts of a migration when others change the object meanwhile.
+/// Maximum number of attempts of a migration while other clients change the object.
 const MIGRATION_ATTEMPTS: usize = 5;
 
 impl ObjectApply<'_> {
@@ -106,7 +106,7 @@ impl ObjectApply<'_> {
         let annotated = self.annotated(&before);
         let last_applied = if annotated.is_some() { LastApplied::Update } else { LastApplied::Remove };
         let whole = annotated.as_deref().unwrap_or(body);
-        // Applying the annotation takes it from client-side appliers, which could then no longer be detected.
+        // If the annotation were applied, client-side appliers would lose it, and could then no longer be detected.
         let first = if before.has_client_side_appliers() { body } else { whole };
         let force = if self.options.force_conflicts { Force::Yes } else { Force::No };
         self.record_adoption(&path, first, force, &before).await?;
@@ -131,8 +131,8 @@ impl ObjectApply<'_> {
         }
     }
 
-    /// Sends the object. If that is a conflict that the migration from client-side apply resolves, or only with managers
-    /// whose fields may be taken, sends it again with force.
+    /// Sends the object. Sends it again with force if the migration from client-side apply resolves the conflict, or if
+    /// all conflicting fields belong to managers in `force_conflicts_with`.
     async fn send_first(
         &self,
         path: &str,
@@ -189,9 +189,9 @@ impl ObjectApply<'_> {
         self.adopting_set.is_some() && matches!(before, PreviousObject::Present(_))
     }
 
-    /// Records that the set did not create the object, before the object becomes a member: a run that is killed in
-    /// between must not leave a member that a later run prunes. Nothing is recorded if the server would reject the
-    /// object.
+    /// Records that the set did not create the object, before the object becomes a member. Otherwise a run that is
+    /// killed between the two requests would leave a member that a later run prunes. Nothing is recorded if the server
+    /// would reject the object.
     async fn record_adoption(
         &self,
         path: &str,
@@ -272,15 +272,15 @@ impl ObjectApply<'_> {
         request.build(self.target, body.to_vec())
     }
 
-    /// Returns the request body for an object whose last-applied annotation is kept.
+    /// Returns the request body for an object that keeps its last-applied annotation.
     fn annotated(&self, before: &PreviousObject) -> Option<Vec<u8>> {
         let PreviousObject::Present(live) = before else { return None };
         let is_kept = self.options.last_applied == LastApplied::Update;
         is_kept.then(|| self.target.annotated_body(&self.options.field_manager, live)).flatten()
     }
 
-    /// Returns true if a migration resolves the conflict: all fields belong to client-side appliers, to owners
-    /// that kubectl would take them from, or are the annotation.
+    /// Returns true if a migration resolves the conflict: each field belongs to a client-side applier or to a manager
+    /// from which kubectl would take it, or is the last-applied annotation.
     async fn is_resolved_by_migration(
         &self,
         body: &[u8],
@@ -301,14 +301,14 @@ impl ObjectApply<'_> {
         }
     }
 
-    /// Returns true if all fields of a conflict belong to managers whose fields may be taken.
+    /// Returns true if all conflicting fields belong to managers whose fields may be taken.
     fn may_take(&self, api_error: &ApiError) -> bool {
         let conflict = ApplyConflict::from_error(&self.target.object, api_error);
         !self.options.force_conflicts && conflict.is_some_and(|conflict| self.options.takes(&conflict))
     }
 
-    /// Applies again and takes the fields in conflict, as long as the object is the one whose conflicts were found.
-    /// If it has changed since, starts again without force, so that no fields of other managers are taken.
+    /// Applies the object again and takes the conflicting fields, if the object has not changed since the conflicts
+    /// were found. If it has changed, starts again without force, so that no fields of other managers are taken.
     async fn send_taking(
         &self,
         path: &str,
@@ -342,7 +342,7 @@ impl ObjectApply<'_> {
     /// Sends the object, and retries while the server may not serve its kind or schema yet.
     async fn send(&self, request: &ApiRequest) -> Result<ApiResponse, ApplyError> {
         let start = Instant::now();
-        // A dry run sends no CRD, so that its kind and schema stay the same.
+        // A dry run changes no CRD, so the kind and its schema stay the same.
         let may_retry = self.has_new_crd && self.options.dry_run == DryRun::None;
         loop {
             let api_error = match self.send_once(request).await {
@@ -361,7 +361,7 @@ impl ObjectApply<'_> {
         }
     }
 
-    /// Moves fields of client-side appliers to the manager, and applies again.
+    /// Moves fields of client-side appliers to the manager, and applies the object again.
     async fn migrated(
         &self,
         path: &str,
@@ -374,7 +374,7 @@ impl ObjectApply<'_> {
         for attempt in 0..MIGRATION_ATTEMPTS {
             let patch = object.as_ref().filter(|_| self.options.dry_run == DryRun::None);
             let Some(patch) = patch.and_then(|object| migration(object, manager, last_applied)) else {
-                // A patch whose response was lost may have moved them; applying again removes the fields.
+                // A patch whose response was lost may have moved the fields. Applying the object again removes them.
                 return if attempt == 0 { Ok(response) } else { self.send(request).await };
             };
             if let Some(kept) = object.as_ref().and_then(|object| annotation_to_keep(object, manager)) {
@@ -399,7 +399,7 @@ impl ObjectApply<'_> {
         Err(ApplyError::Problem(Diagnostic::error(Code::Conflict, message).help("apply again")))
     }
 
-    /// Returns the UID of the object if it may be deleted and recreated: it was read, and only immutable fields
+    /// Returns the UID of the object if it may be deleted and recreated: it was read before, and only immutable fields
     /// prevent the apply.
     fn replaceable<'b>(&self, api_error: &ApiError, before: &'b PreviousObject) -> Option<&'b str> {
         let PreviousObject::Present(object) = before else { return None };
@@ -412,13 +412,13 @@ impl ObjectApply<'_> {
         let policy = self.options.cascade.propagation_policy();
         let options = json!({"propagationPolicy": policy, "preconditions": {"uid": uid}});
         match self.send_once(&ApiRequest::delete(path, options)).await {
-            // A deletion that is repeated because its response was lost finds nothing.
+            // A deletion that is repeated because its response was lost finds no object.
             Err(ApplyError::Rejected(api_error)) if api_error.is_not_found() => Ok(()),
             outcome => outcome.map(drop),
         }
     }
 
-    /// Waits until the object is gone. An object whose state is unknown counts as present.
+    /// Waits until the object is gone. If its state is unknown, it is treated as present.
     async fn gone(&self, path: &str, uid: &str) -> Result<(), ApplyError> {
         let (start, limit) = (Instant::now(), self.options.delete_timeout);
         while start.elapsed() < limit && !self.cluster.is_interrupted() {
@@ -507,14 +507,14 @@ impl ObjectApply<'_> {
     }
 }
 
-/// Adds a resource version to a request body: the server rejects the request if the object has another one.
+/// Adds a resource version to a request body. The server rejects the request if the object has another version.
 fn with_resource_version(body: &[u8], version: &str) -> Option<Vec<u8>> {
     let mut object: Value = json::decode(body).ok()?;
     object.get_mut("metadata")?.as_object_mut()?.insert("resourceVersion".into(), version.into());
     Some(object.to_string().into_bytes())
 }
 
-/// Adds a note for each immutable field that would change, and a help.
+/// Adds a help text, and a note for each immutable field that would change.
 pub(crate) fn immutable_fields(problem: Diagnostic, api_error: &ApiError, object: &Object) -> Diagnostic {
     let fields = api_error.immutable_fields();
     if fields.is_empty() {

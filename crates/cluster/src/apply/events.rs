@@ -8,7 +8,7 @@ use crate::plan::Object;
 use smp_text::diagnostic::Diagnostic;
 use smp_text::yaml::Node;
 
-/// Callback that receives the events of a run.
+/// The callback that receives the events of a run.
 pub(crate) type EventSink<'r> = &'r mut (dyn FnMut(Event<'_>) + Send);
 
 /// A progress event of an apply.
@@ -16,7 +16,7 @@ pub(crate) type EventSink<'r> = &'r mut (dyn FnMut(Event<'_>) + Send);
 pub enum Event<'e> {
     /// An object was applied, or would be in a dry run.
     Applied(&'e AppliedObject),
-    /// An object was not applied.
+    /// An object could not be applied.
     Failed(&'e ApplyFailure),
     /// A warning of the server. Each text is reported once.
     Warning(&'e str),
@@ -39,11 +39,11 @@ pub struct ApplyProgress<'e> {
     pub elapsed: Duration,
     /// Time since the last result.
     pub silence: Duration,
-    /// The first object without result; none while CRDs are waited for.
+    /// The first object without a result; `None` while the run waits for CRDs.
     pub waiting_for: Option<&'e Object>,
 }
 
-/// The change that an apply made to an object.
+/// The effect of an apply on an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ApplyChange {
@@ -53,7 +53,7 @@ pub enum ApplyChange {
     Configured,
     /// The object is the same as before.
     Unchanged,
-    /// The object existed and became a member of the ApplySet, which did not create it.
+    /// The object existed, and the ApplySet, which did not create it, adopted it.
     Adopted,
     /// The object was deleted and recreated.
     Replaced,
@@ -98,7 +98,7 @@ pub struct ApplyFailure {
     pub object: Object,
     /// The error.
     pub problem: Diagnostic,
-    /// The field manager conflict, if that is the error.
+    /// The field manager conflict, if the error is one.
     pub conflict: Option<ApplyConflict>,
     /// True if the namespace of the object does not exist.
     pub lacks_namespace: bool,
@@ -114,13 +114,13 @@ pub struct ApplySummary {
     pub applied: usize,
     /// Objects that were not applied.
     pub failures: Vec<ApplyFailure>,
-    /// Objects that were not sent: the server stopped responding, an earlier wave failed, or the run was
+    /// Objects that were not sent because the server stopped responding, an earlier wave failed, or the run was
     /// interrupted.
     pub skipped: Vec<Object>,
-    /// Objects that were sent without a known result: the run was interrupted before the server responded.
+    /// Objects that were sent but have no known result, because the run was interrupted before the server responded.
     pub unknown: Vec<Object>,
-    /// Objects that left an ApplySet because they were applied without it, by the ID of that set. The next apply
-    /// of the set does not prune them. In a dry run: objects that would leave it.
+    /// Objects that left an ApplySet because they were applied without it, by the ID of the set. The next apply of the
+    /// set does not prune them. In a dry run, the objects that would leave the set.
     pub left_sets: BTreeMap<String, Vec<Object>>,
 }
 

@@ -1,4 +1,4 @@
-//! Kinds of the objects, selected by kind, plural or short name.
+//! Selects kinds of the objects by kind, plural or short name.
 
 use rustc_hash::FxHashSet;
 

@@ -1,9 +1,9 @@
-//! Migration from client-side apply: the applying manager takes ownership of the fields, so that fields missing
-//! from the manifest are removed from the object.
+//! Migration from client-side apply: the applying manager takes ownership of the fields, so that fields that the
+//! manifest lacks are removed from the object.
 //!
-//! Works as `kubectl apply --server-side` does. Client-side appliers are the managers that own the last-applied
-//! annotation. Their field sets are merged into that of the applying manager, and the annotation, which would go
-//! stale, is removed. The migration runs after a successful apply; the object is then applied again.
+//! Works like `kubectl apply --server-side`. Client-side appliers are the managers that own the last-applied
+//! annotation. Their field sets are merged into that of the applying manager. The annotation is removed, since it would
+//! become outdated. The migration runs after a successful apply; then the object is applied again.
 
 use serde_json::{Value, json};
 
@@ -13,14 +13,14 @@ use smp_merge::managed_fields::{FieldSet, ManagedFields, Manager, Path};
 use smp_merge::patch::LAST_APPLIED;
 use smp_text::path::push_step;
 
-/// Returns the JSON patch that moves fields from client-side appliers to `manager`, or none if there are no such
-/// appliers. The patch fails if the object has changed meanwhile.
+/// Returns the JSON patch that moves fields from client-side appliers to `manager`, or `None` if there are no such
+/// appliers. The patch fails if the object has changed in the meantime.
 pub(super) fn migration(object: &Value, manager: &str, last_applied: LastApplied) -> Option<Value> {
     let metadata = object.get("metadata")?;
     let moved = migrated(object, manager)?;
     let mut operations = vec![
         json!({"op": "replace", "path": "/metadata/managedFields", "value": moved.to_value()}),
-        // Replaced rather than tested: the server then reports a conflict instead of a bad request.
+        // `replace` and not `test`, so that the server reports a conflict and not a bad request.
         json!({"op": "replace", "path": "/metadata/resourceVersion", "value": metadata.get("resourceVersion")?}),
     ];
     let has_annotation = metadata.get("annotations").is_some_and(|all| all.get(LAST_APPLIED).is_some());
@@ -32,9 +32,10 @@ pub(super) fn migration(object: &Value, manager: &str, last_applied: LastApplied
     Some(Value::Array(operations))
 }
 
-/// Returns the fields that a migration removes: those that `manager` takes over, does not apply, and nobody else owns.
+/// Returns the fields that a migration removes: those that `manager` takes over but does not apply, and that no other
+/// manager owns.
 ///
-/// `object` is the live object, `applied` the object after the apply.
+/// `object` is the live object, and `applied` the object after the apply.
 pub(crate) fn fields_removed_by_migration(
     object: &Value,
     manager: &str,
@@ -53,24 +54,24 @@ pub(crate) fn fields_removed_by_migration(
     (!removed.is_empty()).then_some(removed)
 }
 
-/// Returns true if a manager takes the fields of client-side appliers without a conflict: the default one, as that of
-/// `kubectl apply --server-side` does. A manager that a user names may be one of several.
+/// Returns true if a manager takes the fields of client-side appliers without a conflict. Only the default manager
+/// does, like that of `kubectl apply --server-side`. A manager that the user chose may be one of several.
 pub(crate) fn takes_client_side_fields(manager: &str) -> bool {
     matches!(manager, FIELD_MANAGER | KUBECTL)
 }
 
-/// Returns the managed fields after a migration, or none if nothing moves.
+/// Returns the managed fields after a migration, or `None` if no fields move.
 fn migrated(object: &Value, manager: &str) -> Option<ManagedFields> {
     let mut managed = ManagedFields::from_object(object).ok()?;
     managed.migrate_to(manager).then_some(managed)
 }
 
-/// Field manager of the last-applied annotation of objects that keep it. It differs from kubectl's manager, because
-/// an apply by that one would remove the annotation.
+/// The field manager of the last-applied annotation of objects that keep it. It is not kubectl's manager, because an
+/// apply by kubectl's manager would remove the annotation.
 pub(crate) const ANNOTATION_MANAGER: &str = "kubectl-last-applied";
 
-/// Returns the object with nothing but the annotation, if `manager` is kubectl's and [`ANNOTATION_MANAGER`] does not
-/// own the annotation yet.
+/// Returns the object with only the annotation, if `manager` is kubectl's and [`ANNOTATION_MANAGER`] does not own the
+/// annotation yet.
 pub(crate) fn annotation_to_keep(object: &Value, manager: &str) -> Option<Value> {
     let value = object.pointer("/metadata/annotations")?.get(LAST_APPLIED)?;
     let has_owner = ManagedFields::from_object(object).ok()?.applied(ANNOTATION_MANAGER).is_some();
@@ -84,7 +85,7 @@ pub(crate) fn annotation_to_keep(object: &Value, manager: &str) -> Option<Value>
     (manager == KUBECTL && !has_owner).then_some(whole)
 }
 
-/// The path of the annotation.
+/// Returns the path of the annotation.
 fn annotation() -> Path {
     Path::fields(["metadata", "annotations", LAST_APPLIED])
 }

@@ -1,7 +1,7 @@
 //! Server-side apply of many objects.
 //!
-//! Namespaces are sent first, then CRDs, which are waited for, then all other objects in parallel. Events are
-//! reported in the order in which objects are sent, whatever order the server responds in.
+//! Namespaces are sent first, then CRDs. After the CRDs are established, all other objects are sent in parallel. Events
+//! are reported in the order in which objects are sent, even if the server responds in another order.
 
 mod adoption;
 mod apply_object;
@@ -52,11 +52,11 @@ pub(super) use steps::{ApplyStep, steps};
 
 /// Applies objects server-side.
 ///
-/// All objects are validated first: nothing is sent if the server cannot be reached or an object cannot be mapped
-/// to a resource. If the server rejects an object, the others are still applied, as in kubectl.
+/// All objects are validated first: nothing is sent if the server cannot be reached or an object cannot be mapped to a
+/// resource. If the server rejects an object, the others are still applied, as in kubectl.
 ///
 /// # Errors
-/// Returns the error that stops the run before anything is sent.
+/// The error that stops the run before anything is sent.
 pub fn apply(
     cluster: &Cluster,
     resources: &[Resource],
@@ -69,7 +69,7 @@ pub fn apply(
 /// Applies objects of an ApplySet, and records those that the set adopts.
 ///
 /// # Errors
-/// Returns the error that stops the run before anything is sent.
+/// The error that stops the run before anything is sent.
 pub(super) fn apply_members(
     cluster: &Cluster,
     resources: &[Resource],
@@ -112,7 +112,7 @@ pub(super) fn apply_members(
 /// Returns the steps of an apply, and the request body of each object.
 ///
 /// # Errors
-/// Returns the error that stops a run before anything is sent.
+/// The error that stops the run before anything is sent.
 pub(super) async fn prepare(
     cluster: &Cluster,
     plan: &ObjectPlan<'_>,
@@ -132,7 +132,7 @@ pub(super) async fn prepare(
 /// Returns the kinds whose objects may be replaced.
 ///
 /// # Errors
-/// No kind has one of the names, or the server cannot be queried.
+/// A name is not that of a kind, or the server cannot be queried.
 pub(super) async fn replaceable_kinds(
     cluster: &Cluster,
     words: &[String],

@@ -29,11 +29,12 @@ pub(crate) fn namespaces_without_manifest(plan: &ObjectPlan<'_>) -> Vec<SmolStr>
     names
 }
 
-/// Creates those of the namespaces that do not exist, if that is enabled, and returns them. A namespace that may not be
-/// read is left out: if it is missing, the server rejects the objects in it.
+/// Creates those of the namespaces that do not exist, if the options allow that, and returns them. A namespace that
+/// cannot be read because of missing permissions is skipped. If it does not exist, the server rejects the objects in
+/// it.
 ///
 /// # Errors
-/// No response, or a namespace cannot be created.
+/// The server does not respond, or a namespace cannot be created.
 pub(crate) async fn create_missing_namespaces(
     cluster: &Cluster,
     names: &[SmolStr],
@@ -59,7 +60,7 @@ async fn create_missing(
     if !matches!(before.map_err(|error| error.into_problem(cluster))?, PreviousObject::Absent) {
         return Ok(None);
     }
-    // Server-side apply does not change a namespace that another client creates meanwhile.
+    // If another client creates the namespace in the meantime, server-side apply does not change it.
     let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name.as_str()}});
     let request = patch_request(&path, &options.field_manager, &body, APPLY);
     let dry_run = if options.dry_run == DryRun::Server { "&dryRun=All" } else { "" };

@@ -25,7 +25,7 @@ pub enum FieldValidation {
     /// Rejects the object.
     #[default]
     Strict,
-    /// Warns.
+    /// Accepts the object, with warnings.
     Warn,
     /// Drops the fields silently.
     Ignore,
@@ -41,15 +41,15 @@ impl FieldValidation {
     }
 }
 
-/// Handling of the annotation in which `kubectl apply` stores the last applied configuration.
+/// The handling of the annotation in which `kubectl apply` stores the last-applied configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum LastApplied {
-    /// Removes it: it would go stale.
+    /// Removes the annotation, since it would become outdated.
     #[default]
     Remove,
-    /// Updates it with the applied configuration where it exists, as servers do for the manager of `kubectl apply
-    /// --server-side`. A later client-side apply by kubectl then knows which fields it may remove.
+    /// Updates the annotation with the applied configuration if it exists, as servers do for the manager of `kubectl
+    /// apply --server-side`. A later client-side apply by kubectl then knows which fields it may remove.
     Update,
 }
 
@@ -61,46 +61,48 @@ pub const WAVE: &str = "smp.kubectl.dev/wave";
 
 /// The default number of parallel requests.
 ///
-/// Servers batch requests that arrive together, which makes each cheaper. Requests beyond a server's concurrency
-/// wait in its API Priority and Fairness queues, which hold several times as many for each user.
+/// Concurrent requests cost less each, since the API server's etcd commits concurrent writes in batches. Requests above
+/// the server's concurrency limit wait in the queues of API Priority and Fairness. They are not rejected, since these
+/// queues hold several times this number for each user.
 pub const PARALLEL: usize = 32;
 
 /// Options of [`apply`](super::apply()).
 #[derive(Debug, Clone)]
 pub struct ServerSideApplyOptions {
-    /// Field manager that will own the fields.
+    /// The field manager that will own the fields.
     pub field_manager: String,
-    /// Take ownership of fields that other managers own.
+    /// True to take ownership of fields that other managers own.
     pub force_conflicts: bool,
-    /// Take ownership of fields that these managers own, if all conflicts of an object are with them.
+    /// Managers from which ownership is taken, if all conflicts of an object are with these managers.
     pub force_conflicts_with: Vec<String>,
     /// Dry run mode.
     pub dry_run: DryRun,
     /// Handling of unknown fields.
     pub field_validation: FieldValidation,
-    /// Maximum number of parallel requests; at least one.
+    /// The maximum number of parallel requests; at least one.
     pub parallel: usize,
-    /// Maximum time to wait for CRDs to be established.
+    /// The maximum time to wait until CRDs are established.
     pub crd_timeout: Duration,
-    /// Kinds whose objects are deleted and recreated if only immutable fields prevent the apply: by kind, plural
-    /// or short name, with or without `.group`.
+    /// Kinds whose objects are deleted and recreated if only immutable fields prevent the apply. They are given by
+    /// kind, plural or short name, with or without `.group`.
     pub replace_immutable: Vec<String>,
-    /// Kinds that are recreated although their objects may contain others or data, which are lost: Namespace,
-    /// CustomResourceDefinition, PersistentVolumeClaim, PersistentVolume, or their plural or short names.
+    /// Kinds whose objects are recreated even if contained objects or data are lost: Namespace,
+    /// CustomResourceDefinition, PersistentVolumeClaim or PersistentVolume, or their plural or short names.
     pub replace_nonempty: Vec<String>,
-    /// Deletion propagation to dependents of recreated objects.
+    /// The deletion propagation to dependents of recreated objects.
     pub cascade: Cascade,
-    /// Create the namespaces of objects, and that of the ApplySet's parent, if they do not exist.
+    /// True to create the namespaces of objects and of the ApplySet's parent if they do not exist.
     pub create_namespaces: bool,
     /// Handling of the last-applied annotation.
     pub last_applied: LastApplied,
-    /// Maximum time to wait until an object that is recreated is gone.
+    /// The maximum time to wait until an object that is recreated is gone.
     pub delete_timeout: Duration,
-    /// Annotations with the wave of an object, in order of precedence.
+    /// The annotations with the wave of an object, in order of precedence.
     pub waves: Vec<String>,
-    /// Interrupt: no more requests are sent, and pending requests may still finish for some seconds.
+    /// The interrupt flag. Once it is true, no more requests are sent. Pending requests may still finish for some
+    /// seconds.
     pub stop: Option<Arc<AtomicBool>>,
-    /// Second interrupt: pending requests are abandoned.
+    /// The flag of a second interrupt. Once it is true, pending requests are abandoned.
     pub stop_now: Option<Arc<AtomicBool>>,
 }
 

@@ -1,4 +1,4 @@
-//! Ownership transfer as in `kubectl apply --server-side`, for objects that were applied client-side before.
+//! Ownership transfer as in `kubectl apply --server-side`, for objects that were previously applied client-side.
 
 use super::options::{DryRun, FieldValidation};
 use super::request::{ApplyRequest, Force};
@@ -8,9 +8,9 @@ use crate::plan::{KUBECTL, ObjectTarget};
 
 /// Returns true if kubectl could take the conflicting fields without force.
 ///
-/// The server lets kubectl's manager take fields whose live value equals that of the last-applied annotation,
-/// regardless of their owner, such as fields that `kubectl create` set. The comparison cannot be repeated locally,
-/// so a dry run decides. Fields that kubectl itself applies server-side are not taken from it.
+/// The server lets kubectl's manager take fields whose live value equals that in the last-applied annotation, whoever
+/// owns them. An example are fields that `kubectl create` set. The comparison cannot be repeated locally, so a dry run
+/// decides. Fields that kubectl itself applies server-side are not taken.
 pub(crate) async fn kubectl_can_take(
     cluster: &Cluster,
     target: &ObjectTarget<'_>,

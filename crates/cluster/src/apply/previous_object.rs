@@ -19,7 +19,7 @@ use smp_merge::managed_fields::ManagedFields;
 #[derive(Debug, Clone)]
 pub(crate) enum PreviousObject {
     Absent,
-    /// The metadata of the object. In a dry run, or if the object was listed, the whole object.
+    /// The metadata of the object. In a dry run, or if the object was listed, this is the whole object.
     Present(Value),
     /// The object cannot be read, for example without permission.
     Unknown,
@@ -46,8 +46,8 @@ impl PreviousObject {
         }
     }
 
-    /// Reads one object. If the server rejects the request, for example without permission, the state is unknown:
-    /// the apply itself reports the error.
+    /// Reads one object. If the server rejects the request, for example because permission is missing, the state is
+    /// unknown. The apply itself then reports the error.
     pub(crate) async fn read(
         cluster: &Cluster,
         path: &str,
@@ -76,7 +76,7 @@ impl PreviousObject {
         }
     }
 
-    /// Returns the change that applying as `manager` made. `after` is the object after the apply.
+    /// Returns the change that an apply by `manager` made. `after` is the object after the apply.
     pub(super) fn change(&self, after: &Value, manager: &str, dry_run: DryRun) -> ApplyChange {
         let is_unchanged = |before: &Value| match dry_run {
             DryRun::Server => {
@@ -97,7 +97,7 @@ impl PreviousObject {
         }
     }
 
-    /// Returns the change that a dry run assumes if the server cannot validate the object.
+    /// Returns the change that a dry run reports if the server cannot validate the object.
     pub(super) fn dry_run_change(&self) -> ApplyChange {
         match self {
             Self::Absent => ApplyChange::Created,
@@ -106,7 +106,7 @@ impl PreviousObject {
         }
     }
 
-    /// Returns the ID of the ApplySet that the object belonged to before, if it no longer does.
+    /// Returns the ID of the ApplySet to which the object belonged before, if it no longer belongs to it.
     pub(super) fn former_applyset(&self, after: &Value) -> Option<&str> {
         let Self::Present(before) = self else { return None };
         applyset_id(before).filter(|set| applyset_id(after) != Some(*set))
@@ -117,10 +117,11 @@ fn applyset_id(object: &Value) -> Option<&str> {
     object.pointer("/metadata/labels")?.get(PART_OF)?.as_str()
 }
 
-/// Returns true if only other managers changed the object meanwhile, such as a controller its status.
+/// Returns true if only other managers changed the object in the meantime, for example a controller that updates the
+/// status.
 ///
-/// An apply that changes anything gives the manager's managed fields entry the current time, so no other entry is
-/// newer. Times are whole seconds: if both wrote within the same second, this returns false.
+/// An apply that makes a change sets the time of the manager's managed fields entry to the current time, so no other
+/// entry is newer. Times are whole seconds: if both managers wrote within the same second, this function returns false.
 fn only_others_wrote(before: &Value, after: &Value, manager: &str) -> bool {
     let [before, after] =
         [before, after].map(|object| ManagedFields::from_object(object).unwrap_or_default());
@@ -139,7 +140,7 @@ fn owns_status(object: &Value, manager: &str) -> bool {
         .is_some_and(|own| own.fields.iter().any(|(element, ..)| *element == "status".into()))
 }
 
-/// Returns the object without managed fields, resource version, generation and the ignored fields: a dry run does
+/// Returns the object without managed fields, resource version, generation and the ignored fields, since a dry run does
 /// not increment versions.
 fn without_server_fields(object: &Value, ignored: &[&str]) -> Value {
     let mut object = object.clone();
@@ -204,7 +205,8 @@ mod tests {
         assert_eq!(before.change(&object("1", "y"), "m", DryRun::Server), ApplyChange::Configured);
     }
 
-    /// Returns an object that manager `m` applied and whose status a controller wrote, each at the given second.
+    /// Returns an object that manager `m` applied at the given second, and whose status a controller wrote at the given
+    /// second.
     fn applied_object(version: &str, applied: &str, status: &str) -> Value {
         let entry = |manager: &str, operation: &str, second: &str, fields: Value| {
             let time = format!("2026-01-01T00:00:{second}Z");

@@ -1,4 +1,5 @@
-//! Guards of replacement: deleting an object to recreate it must lose nothing that the user did not agree to lose.
+//! The guards of a replacement. An object that is deleted and recreated must not lose objects or data that the user did
+//! not agree to lose.
 
 use super::options::DryRun;
 use super::report::ApplyError;
@@ -18,16 +19,16 @@ pub(crate) struct Replacement<'a> {
     pub(crate) uid: &'a str,
     pub(crate) cascade: Cascade,
     pub(crate) dry_run: DryRun,
-    /// Kinds that are replaced although their objects contain others or data.
+    /// Kinds whose objects are replaced even if they contain other objects or data.
     pub(crate) deletable_kinds: &'a [ProtectedKind],
     pub(crate) dependents: &'a Dependents<'a>,
 }
 
 impl Replacement<'_> {
-    /// Checks the guards. Returns a note on what is deleted with the object, if anything is.
+    /// Checks the guards. Returns a note about the objects that are deleted with the object, if there are any.
     ///
     /// # Errors
-    /// The object contains others or data and the user did not agree to lose them, or what it contains is unknown.
+    /// The object contains other objects or data that the user did not agree to lose, or its contents are unknown.
     pub(crate) async fn check(&self) -> std::result::Result<Option<String>, ApplyError> {
         let Some(kind) = ProtectedKind::from_gvk(&self.object.gvk) else {
             return Ok(self.dependents_note().await);

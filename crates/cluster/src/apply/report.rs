@@ -1,4 +1,5 @@
-//! Results of objects, reported in the order in which objects are sent, whatever order the responses arrive in.
+//! Results of objects. They are reported in the order in which objects are sent, even if the responses have another
+//! order.
 
 use std::pin::{Pin, pin};
 use std::time::Duration;
@@ -24,7 +25,7 @@ use smp_text::yaml::Node;
 pub(super) enum ApplyOutcome {
     Applied {
         warnings: Vec<String>,
-        /// Notes of this program rather than of the server.
+        /// Notes of this program, which are not from the server.
         remarks: Vec<String>,
         change: ApplyChange,
         object: Node,
@@ -52,7 +53,7 @@ impl ApplyOutcome {
         matches!(self, Self::Applied { change: ApplyChange::Created, .. })
     }
 
-    /// Returns true if the object is a CRD that the server has established already.
+    /// Returns true if the object is a CRD that the server has already established.
     pub(super) fn is_established(&self) -> bool {
         matches!(self, Self::Applied { object, .. } if is_established(object))
     }
@@ -91,7 +92,7 @@ impl ApplyError {
     }
 }
 
-/// CRDs that failed, so that their custom resources cannot be sent, and why.
+/// CRDs that failed, and the reasons. Their custom resources cannot be sent.
 pub(super) type FailedCrds = FxHashMap<SmolStr, Diagnostic>;
 
 /// Reports results in the order of the objects.
@@ -136,7 +137,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Awaits requests, and reports progress meanwhile. Returns none if they are abandoned.
+    /// Awaits requests, and reports progress in the meantime. Returns `None` if the requests are abandoned.
     pub(super) async fn observe<T>(
         &mut self,
         requests: impl Future<Output = T>,
@@ -166,7 +167,7 @@ impl<'a> Reporter<'a> {
         }));
     }
 
-    /// Records the outcome of an object that took some time.
+    /// Records the outcome of an object and the time that its requests took.
     pub(super) fn record(&mut self, index: usize, outcome: ApplyOutcome, duration: Duration) {
         self.waiting[index] = Some((outcome, duration));
         self.finished += 1;
@@ -210,7 +211,7 @@ impl<'a> Reporter<'a> {
         self.summary.failures.push(failure);
     }
 
-    /// Counts CRDs that were accepted but not established as failed.
+    /// Records CRDs as failed that were accepted but not established.
     pub(super) fn fail_crds(&mut self, plan: &ObjectPlan<'_>, broken: FailedCrds) {
         for target in plan.targets.iter().filter(|t| t.object.gvk.is_crd()) {
             let Some(reason) = broken.get(&target.object.name) else { continue };

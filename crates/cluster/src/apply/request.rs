@@ -11,7 +11,7 @@ use crate::request::ApiRequest;
 /// The media type of server-side apply. JSON is valid here as well, since it is a subset of YAML.
 pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 
-/// Conflict handling: whether the request takes ownership of fields of other managers.
+/// Conflict handling: determines if the request takes ownership of fields of other managers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Force {
     Yes,
@@ -39,7 +39,7 @@ pub(crate) struct ApplyRequest<'a> {
 }
 
 impl ApplyRequest<'_> {
-    /// Returns the request for an object, or none if its resource is unknown.
+    /// Returns the request for an object, or `None` if its resource is unknown.
     pub(crate) fn build(&self, target: &ObjectTarget<'_>, body: Vec<u8>) -> Option<ApiRequest> {
         let path = format!(
             "{}?fieldManager={}&force={}&fieldValidation={}{}",

@@ -34,22 +34,22 @@ pub(super) struct ApplyRun<'a> {
     pub(super) bodies: Vec<Vec<u8>>,
     pub(super) adoption: &'a Adoption,
     pub(super) replaceable: KindFilter,
-    /// Kinds that are replaced although their objects contain others or data.
+    /// Kinds whose objects are replaced even if they contain other objects or data.
     pub(super) deletable_kinds: Vec<ProtectedKind>,
-    /// Number of consecutive requests without response.
+    /// The number of consecutive requests without a response.
     pub(super) unanswered_requests: AtomicUsize,
     pub(super) listed: Mutex<KnownObjects>,
     /// The CRDs that a dry run would change.
     pub(super) changed_crds: Mutex<FxHashSet<SmolStr>>,
-    /// The CRDs that were sent and are not known to be established.
+    /// The CRDs that were sent and may not be established yet.
     pub(super) awaited_crds: Mutex<FxHashSet<SmolStr>>,
-    /// The namespaces that this run has created, whose other objects are therefore absent.
+    /// The namespaces that this run has created. Other objects in them do not exist yet.
     pub(super) created_namespaces: Mutex<FxHashSet<SmolStr>>,
-    /// The objects that were sent, whether or not the server responded.
+    /// The objects that were sent, with or without a response.
     pub(super) sent: Mutex<FxHashSet<usize>>,
 }
 
-/// After this many consecutive requests without response, each sent several times, the server counts as
+/// The number of consecutive requests without a response, each sent several times, after which the server is treated as
 /// unreachable.
 pub(crate) const UNANSWERED_LIMIT: usize = 10;
 
@@ -63,8 +63,8 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the first steps whose live objects can be read at once: those of one wave that do not depend on a namespace,
-/// a CRD or an admission policy of an earlier one of them. CRDs depend on no namespace.
+/// Returns the first steps whose live objects can be read together: steps of one wave that do not depend on a
+/// namespace, a CRD or an admission policy in an earlier one of them. CRDs depend on no namespace.
 fn listed_together(steps: &[ApplyStep]) -> &[ApplyStep] {
     let is_joined = |pair: &[ApplyStep]| {
         let [one, next] = pair else { return false };
@@ -112,7 +112,7 @@ impl ApplyRun<'_> {
         std::mem::take(&mut reporter.summary)
     }
 
-    /// Sends the objects of a step, except those whose CRD failed.
+    /// Sends the objects of a step, except custom resources whose CRD failed.
     async fn step(&self, step: &ApplyStep, reporter: &mut Reporter<'_>) {
         let mut abandoned = pin!(self.abandoned());
         let broken = &reporter.failed_crds.clone();
@@ -135,7 +135,7 @@ impl ApplyRun<'_> {
         }
     }
 
-    /// Resolves some time after an interrupt, when pending requests are abandoned.
+    /// Waits until some time after an interrupt, when pending requests are abandoned.
     async fn abandoned(&self) {
         let is_set =
             |flag: &Option<Arc<AtomicBool>>| flag.as_ref().is_some_and(|f| f.load(Ordering::Relaxed));
@@ -148,8 +148,8 @@ impl ApplyRun<'_> {
         }
     }
 
-    /// Reads those live objects of some steps that a few list requests return. The others are read one by one later,
-    /// where errors are reported as well.
+    /// Reads the live objects of some steps if a few list requests return them. The other objects are read one by one
+    /// later, which also reports errors.
     async fn list(&self, steps: &[ApplyStep], admission: &mut Option<Admission>) {
         if !self.must_stop() {
             let targets = steps.iter().flat_map(|step| &step.objects).map(|i| &self.plan.targets[*i]);
@@ -160,7 +160,7 @@ impl ApplyRun<'_> {
         }
     }
 
-    /// Returns true if no more requests are sent.
+    /// Returns true if no more requests may be sent.
     fn must_stop(&self) -> bool {
         let is_stopped = self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
         is_stopped || self.unanswered_requests.load(Ordering::Relaxed) >= UNANSWERED_LIMIT
@@ -200,7 +200,7 @@ impl ApplyRun<'_> {
         outcome
     }
 
-    /// Remembers the consequences of an outcome for later objects.
+    /// Records the consequences of an outcome for later objects.
     fn note(&self, object: &Object, outcome: &ApplyOutcome) {
         let is_real = self.options.dry_run == DryRun::None;
         if object.gvk.is_crd() {
@@ -214,8 +214,8 @@ impl ApplyRun<'_> {
         }
     }
 
-    /// Returns true if the object cannot exist: its namespace is new. The objects that controllers create in each
-    /// namespace may exist already.
+    /// Returns true if the object cannot exist because its namespace is new. Objects that controllers create in each
+    /// namespace may already exist.
     fn is_known_absent(&self, target: &ObjectTarget<'_>) -> bool {
         let Object { gvk, namespace, .. } = &target.object;
         let is_created_by_controllers =
@@ -223,7 +223,7 @@ impl ApplyRun<'_> {
         !is_created_by_controllers && lock(&self.created_namespaces).contains(namespace)
     }
 
-    /// Waits until the CRDs that were sent are established. Reports those that are not.
+    /// Waits until the CRDs that were sent are established. Reports those that are not established in time.
     async fn establish(&self, reporter: &mut Reporter<'_>) {
         let names = std::mem::take(&mut *lock(&self.awaited_crds));
         if names.is_empty() || self.must_stop() {

@@ -19,7 +19,7 @@ pub(crate) struct ApplyStep {
 /// Groups all objects by wave and phase. The wave is the value of the first of `annotations` that an object has.
 ///
 /// # Errors
-/// An annotation is not an integer.
+/// The value of an annotation is not an integer.
 pub(crate) fn steps(plan: &ObjectPlan<'_>, annotations: &[String]) -> Result<Vec<ApplyStep>> {
     let mut problems = Problems::default();
     let waves = plan.targets.iter().map(|target| wave(target, annotations));

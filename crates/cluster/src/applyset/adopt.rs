@@ -1,4 +1,4 @@
-//! Adding existing objects to an ApplySet.
+//! Adds existing objects to an ApplySet.
 
 use futures::StreamExt as _;
 use serde_json::{Value, json};
@@ -18,10 +18,10 @@ use crate::request::{ApiRequest, MERGE_PATCH, in_order};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// Labels existing objects as members of an ApplySet, without changing anything else. The next apply with `--prune`
-/// deletes those that its manifests do not contain.
+/// Labels existing objects as members of an ApplySet, and changes nothing else. The next apply with `--prune` deletes
+/// the members that its manifests do not contain.
 ///
-/// Returns the objects that could not be labelled, such as objects that do not exist.
+/// Returns the objects that could not be labeled, such as objects that do not exist.
 ///
 /// # Errors
 /// The parent cannot be used, or an object belongs to another set. Nothing was sent.
@@ -62,7 +62,7 @@ pub fn adopt(
     })
 }
 
-/// The number of attempts to label an object that others change meanwhile.
+/// The number of attempts to label an object while other clients change it.
 const ATTEMPTS: usize = 5;
 
 struct Adopter<'a> {
@@ -72,7 +72,7 @@ struct Adopter<'a> {
 }
 
 impl Adopter<'_> {
-    /// Labels an existing object, unless another set has taken it.
+    /// Labels an existing object unless it belongs to another set.
     async fn label(&self, mapping: &ResourceMapping, object: &Object) -> Result<()> {
         let path = mapping.path(&object.namespace, &object.name);
         let request = ApiRequest::metadata(path.as_str());

@@ -14,13 +14,13 @@ use crate::plan::{Object, ObjectFailure};
 /// Options of an ApplySet operation.
 #[derive(Debug, Clone)]
 pub struct ApplySetOptions {
-    /// The parent: `[RESOURCE[.GROUP]/]NAME`, without a resource a Secret.
+    /// The parent: `[RESOURCE[.GROUP]/]NAME`. Without a resource, it is a Secret.
     pub parent: String,
-    /// The tool that the parent names.
+    /// The tool that is recorded in the parent.
     pub tooling: ApplySetTooling,
     /// Prune options.
     pub prune: PruneOptions,
-    /// Take over objects that another tool or ApplySet owns.
+    /// True to adopt objects that another tool or ApplySet owns.
     pub adopt: bool,
     /// The target of the run and its repository, if known. They are stored in the parent.
     pub source: Option<ApplySetSource>,
@@ -30,7 +30,7 @@ pub struct ApplySetOptions {
     pub parallel: usize,
 }
 
-/// The target that an ApplySet is applied from.
+/// The target from which an ApplySet is applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApplySetSource {
     /// The path of the target within the repository, such as `overlays/prod`.
@@ -72,16 +72,17 @@ pub enum PruneMode {
     Delete,
     /// Server-side dry run: the server validates each deletion. The objects stay in the set.
     ServerDryRun,
-    /// Reports the objects only. They stay in the set.
+    /// Only reports the objects. They stay in the set.
     Preview,
 }
 
-/// Maximum number of objects that a run may prune. If more would be pruned, it stops before anything is sent.
+/// The limit on the number of objects that a run may prune. If it would be exceeded, the run stops before anything is
+/// sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum PruneLimit {
-    /// Stops at more than three objects that are also more than half of the set, and if all of the two or more objects
-    /// of a kind would be pruned. Stops at any object if the set was last applied from another target.
+    /// Stops if the objects are more than three and more than half of the set, or if there are two or more objects of a
+    /// kind and all of them would be pruned. If the set was last applied from another target, stops at any object.
     #[default]
     Cautious,
     /// A number of objects.
@@ -93,34 +94,35 @@ pub enum PruneLimit {
 /// Prune options.
 #[derive(Debug, Clone, Default)]
 pub struct PruneOptions {
-    /// Prune mode.
+    /// Kinds whose objects are pruned even if they contain other objects or data: Namespace, CustomResourceDefinition,
+    /// PersistentVolumeClaim or PersistentVolume, or their plural or short names.
     pub mode: PruneMode,
     /// Kinds whose objects are pruned even if they contain other objects or data. Names: Namespace,
     /// CustomResourceDefinition, PersistentVolumeClaim and PersistentVolume, also plural or short.
     pub unprotected_kinds: Vec<String>,
-    /// Prune objects that the set adopted: it did not create them.
+    /// True to prune objects that the set adopted, which it did not create.
     pub adopted: bool,
     /// Maximum number of objects to prune.
     pub limit: PruneLimit,
     /// Deletion propagation to dependent objects.
     pub cascade: Cascade,
-    /// Condition for completing a step. With [accepted](CompleteWhen::Accepted), deleted objects are still watched for
-    /// a moment: those that still exist stay in the set, and so do the objects that contain them.
+    /// The condition for completing a step. With [accepted](CompleteWhen::Accepted), deleted objects are still watched
+    /// for a moment. Objects that still exist then stay in the set, and so do the objects that contain them.
     pub done_when: CompleteWhen,
-    /// Set to true to interrupt the run: pending deletions may still finish, and nothing else is deleted.
+    /// The interrupt flag. Once it is true, no more objects are deleted. Pending deletions may still finish.
     pub stop: Option<Arc<AtomicBool>>,
 }
 
-/// Callback that receives the events of a run.
+/// The callback that receives the events of a run.
 pub(crate) type SetEventSink<'r> = &'r mut (dyn FnMut(ApplySetEvent<'_>) + Send);
 
 /// A progress event.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ApplySetEvent<'e> {
-    /// A member that is no longer in the target is gone, or would be deleted in a dry run.
+    /// A member that is no longer in the target is gone. In a dry run, it would be deleted.
     Pruned(&'e Object),
-    /// An object is terminating and not waited for. It stays in the set until it is gone.
+    /// An object is terminating, and the run does not wait for it. It stays in the set until it is gone.
     Terminating(&'e RemainingObject),
     /// An object is still terminating after the wait timed out.
     TimedOut(&'e RemainingObject),
@@ -150,7 +152,7 @@ pub struct KeptObject {
     pub object: Object,
     /// The reason, such as `it still contains configmap/a`.
     pub reason: String,
-    /// A way to prune it the next time, if there is one.
+    /// How to prune it the next time, if possible.
     pub help: Option<String>,
 }
 
@@ -160,7 +162,7 @@ pub struct KeptObject {
 pub struct PruneSummary {
     /// Objects that are gone, or would be deleted in a dry run.
     pub pruned: Vec<Object>,
-    /// Objects that are terminating and not waited for. They stay in the set until they are gone.
+    /// Objects that are terminating and for which the run does not wait. They stay in the set until they are gone.
     pub terminating: Vec<RemainingObject>,
     /// Objects that were still terminating when the wait timed out.
     pub timed_out: Vec<RemainingObject>,
@@ -168,12 +170,12 @@ pub struct PruneSummary {
     pub kept: Vec<KeptObject>,
     /// Objects that could not be deleted.
     pub failures: Vec<ObjectFailure>,
-    /// Objects that were not tried: an earlier deletion failed, or the run was interrupted.
+    /// Objects whose deletion was not attempted because an earlier deletion failed or the run was interrupted.
     pub skipped: Vec<Object>,
 }
 
 impl PruneSummary {
-    /// Returns true if everything that should be pruned was deleted.
+    /// Returns true if all objects that should be pruned were deleted.
     #[must_use]
     pub fn is_success(&self) -> bool {
         self.failures.is_empty() && self.skipped.is_empty() && self.timed_out.is_empty()

@@ -19,16 +19,16 @@ pub(super) const TOOLING: &str = "applyset.kubernetes.io/tooling";
 /// The annotation of a parent with the kinds of its members: `ConfigMap,Deployment.apps`.
 pub(super) const GROUP_KINDS: &str = "applyset.kubernetes.io/contains-group-kinds";
 
-/// The annotation that older parents have instead of [`GROUP_KINDS`]: `configmaps,deployments.apps`.
+/// The annotation that older parents have in place of [`GROUP_KINDS`]: `configmaps,deployments.apps`.
 pub(super) const GROUP_RESOURCES: &str = "applyset.kubernetes.io/contains-group-resources";
 
-/// The annotation of a parent with the namespaces of members outside its own.
+/// The annotation of a parent with the namespaces of members, except its own namespace.
 pub(super) const NAMESPACES: &str = "applyset.kubernetes.io/additional-namespaces";
 
-/// The annotation of a parent with the target that the set was last applied from.
+/// The annotation of a parent with the target from which the set was last applied.
 pub(super) const TARGET: &str = "smp.kubectl.dev/target";
 
-/// The annotation of a parent with the repository of that target.
+/// The annotation of a parent with the repository of the target.
 pub(super) const REPOSITORY: &str = "smp.kubectl.dev/repository";
 
 /// The annotation of a cluster-scoped parent with the namespace of its history. Users set it.
@@ -49,13 +49,13 @@ pub(super) const OBJECTS: &str = "smp.kubectl.dev/objects";
 /// The annotation of a stored revision with its compressed size.
 pub(super) const SIZE: &str = "smp.kubectl.dev/size";
 
-/// The annotation of a stored revision with the number of Secrets that it is stored in.
+/// The annotation of a stored revision with the number of Secrets in which it is stored.
 pub(super) const CHUNKS: &str = "smp.kubectl.dev/chunks";
 
 /// The annotation of a stored revision with the hash of its content.
 pub(super) const DIGEST: &str = "smp.kubectl.dev/digest";
 
-/// The annotation of a stored revision with the earlier revision that it restored.
+/// The annotation of a stored revision with the number of the earlier revision that it restored.
 pub(super) const ROLLBACK_OF: &str = "smp.kubectl.dev/rollback-of";
 
 /// Returns the ID of a parent's set. The namespace and the group may be empty.
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn ids_match_kubectl() {
-        // Written by `kubectl apply --prune --applyset=[configmaps/]set1 -n a` of 1.36.3.
+        // The IDs that `kubectl apply --prune --applyset=[configmaps/]set1 -n a` of 1.36.3 writes.
         let secret = set_id("set1", "a", "Secret", "");
         assert_eq!(secret, "applyset-fWABoIUcOV5TuCpCvPitNq36PbnnQ6UDjwpMKuWxd1Q-v1");
         let map = set_id("set1", "a", "ConfigMap", "");

@@ -1,4 +1,4 @@
-//! Listing ApplySets and their members.
+//! Lists ApplySets and their members.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,11 +37,11 @@ pub enum NamespaceScope {
 pub struct ApplySetListing {
     /// The parent.
     pub parent: Object,
-    /// The tool that manages the set; empty if the parent does not name one.
+    /// The tool that manages the set; empty if the parent does not contain one.
     pub tooling: String,
-    /// The kinds of its members; for older parents the resources.
+    /// The kinds of its members. For older parents, these are resources.
     pub kinds: Vec<String>,
-    /// The namespaces of its members, the parent's first.
+    /// The namespaces of its members. The first one is that of the parent.
     pub namespaces: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ pub struct ApplySetView {
     pub parent: Object,
     /// The tool that manages the set.
     pub tooling: String,
-    /// The members by kind, namespace and name. The flag is true for objects that are being deleted.
+    /// The members, sorted by kind, namespace and name. The flag is true for objects that are being deleted.
     pub members: Vec<(Object, bool)>,
     /// Kinds of the parent's annotation that have no members.
     pub unused_kinds: Vec<GroupKind>,
@@ -66,8 +66,8 @@ pub struct ApplySetView {
 /// Lists the ApplySets of a cluster by the labels of their parents.
 ///
 /// # Errors
-/// Secrets, ConfigMaps or custom resources that may be parents cannot be listed. If CRDs cannot be listed, parents
-/// of custom kinds are missing and a warning is reported.
+/// Secrets, ConfigMaps or custom resources that may be parents cannot be listed. If CRDs cannot be listed, parents of
+/// custom kinds are missing in the result, and a warning is reported.
 pub fn list_applysets(
     cluster: &Cluster,
     namespaces: NamespaceScope,
@@ -102,7 +102,7 @@ pub fn list_applysets(
     })
 }
 
-/// Lists objects with a label. Returns none if the server does not serve the kind.
+/// Lists objects with a label. Returns no objects if the server does not serve the kind.
 async fn labelled(cluster: &Cluster, path: &str, label: &str) -> Result<Vec<Value>> {
     match list_metadata(cluster, path, label).await? {
         Ok(items) => Ok(items),
@@ -111,7 +111,7 @@ async fn labelled(cluster: &Cluster, path: &str, label: &str) -> Result<Vec<Valu
     }
 }
 
-/// Returns the kinds whose CRDs are labelled as parent types.
+/// Returns the kinds whose CRDs are labeled as parent types.
 async fn custom_parents(cluster: &Cluster) -> Result<Vec<ResourceMapping>> {
     let items = labelled(cluster, CRDS, IS_PARENT_TYPE).await?;
     let known = cluster.known_mappings();
@@ -123,7 +123,7 @@ async fn custom_parents(cluster: &Cluster) -> Result<Vec<ResourceMapping>> {
     Ok(kinds.collect())
 }
 
-/// Returns the parent of the set with an ID if it is readable. Searches the given namespace first, then all.
+/// Returns the parent of the set with an ID if it can be read. Searches the given namespace first, then all namespaces.
 #[must_use]
 pub fn find_parent_by_id(cluster: &Cluster, id: &str, namespace: &str) -> Option<Object> {
     cluster.block_on(async { Ok(find_parent(cluster, id, namespace).await) }).ok().flatten()

@@ -1,24 +1,24 @@
-//! The ApplySet lock: an annotation of the parent that names the run that works on the set. It prevents a run from
-//! pruning objects that another run has just applied.
+//! The ApplySet lock: an annotation of the parent that identifies the run that currently changes the set. It prevents a
+//! run from pruning objects that another run has just applied.
 //!
-//! A run begins by replacing the lock annotation of any run that is not pruning, because a killed run must not
-//! block the next one. It prunes only while the annotation is its own and has the step `pruning`.
-//! The annotation of a pruning run is replaced after it has not changed for [`LOCK_TIMEOUT`]. All writes
-//! are conditional on the parent's resource version. kubectl does not know the annotation and drops it when it
-//! writes the parent; this also stops pruning here.
+//! When a run begins, it replaces the lock annotation of any run that is not pruning, because a killed run must not
+//! block the next one. A run prunes only while the annotation is its own and has the step `pruning`. The annotation of
+//! a pruning run is replaced after it has not changed for [`LOCK_TIMEOUT`]. All writes are conditional on the parent's
+//! resource version. kubectl does not know the annotation and drops it when it writes the parent, which also stops the
+//! pruning of this program.
 
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::time::Duration;
 
-/// The lock annotation of the parent. It exists only while a run works on the set, or after a run was killed.
+/// The lock annotation of the parent. It exists only while a run changes the set, or after a run was killed.
 pub(super) const LOCK_ANNOTATION: &str = "smp.kubectl.dev/applyset-run";
 
 /// Interval at which a run renews the annotation.
 pub(super) const RENEW_INTERVAL: Duration = Duration::from_secs(2);
 
-/// If the annotation of a pruning run has not changed for this long, that run has ended.
+/// The time after which an unchanged annotation of a pruning run means that the run has ended.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// The current step of a run.
@@ -49,7 +49,7 @@ impl LockRecord {
         Self { step, run: self.run.clone(), renewals: self.renewals + 1 }
     }
 
-    /// Parses an annotation. A value that this program did not write counts as that of an applying run.
+    /// Parses an annotation. A value that this program did not write is treated as that of an applying run.
     pub(super) fn parse(text: &str) -> Self {
         let mut words = text.split(' ');
         let step = if words.next() == Some("pruning") { RunStep::Pruning } else { RunStep::Applying };
@@ -59,7 +59,7 @@ impl LockRecord {
 }
 
 impl fmt::Display for LockRecord {
-    /// `pruning 0123456789abcdef 3`
+    /// Formats the value, for example as `pruning 0123456789abcdef 3`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let step = match self.step {
             RunStep::Applying => "applying",

@@ -1,4 +1,4 @@
-//! The members of a set: objects with its label, searched in the kinds and namespaces of the set's scope.
+//! The members of a set: objects with its label. They are searched in the kinds and namespaces of the set's scope.
 
 use futures::TryStreamExt as _;
 use rustc_hash::FxHashSet;
@@ -37,19 +37,19 @@ impl SetMember {
         GroupKind::from_gvk(&self.object.gvk)
     }
 
-    /// The name of the CRD of its kind, if the kind is a custom one.
+    /// Returns the name of the CRD of the object's kind, if it is a custom resource.
     pub(super) fn crd_name(&self) -> String {
         format!("{}.{}", self.mapping.plural, self.mapping.gvk.group)
     }
 
-    /// The UID of the controller that owns it.
+    /// Returns the UID of the controller that owns the object.
     pub(super) fn controller(&self) -> Option<&str> {
         let owners = self.metadata.get("ownerReferences")?.as_array()?;
         let controller = owners.iter().find(|owner| owner.get("controller") == Some(&Value::Bool(true)))?;
         controller.get("uid")?.as_str()
     }
 
-    /// Returns true if the object was applied as a member, so its label is not a copy.
+    /// Returns true if the object was applied as a member. Otherwise a controller may have copied its label.
     pub(super) fn was_applied(&self) -> bool {
         let entries = self.metadata.get("managedFields").unwrap_or(&Value::Null);
         let Ok(managed) = ManagedFields::from_value(entries) else { return false };
@@ -62,7 +62,7 @@ impl SetMember {
         })
     }
 
-    /// The ID of its set.
+    /// Returns the ID of the object's set.
     pub(super) fn set_id(&self) -> &str {
         label(&self.metadata).unwrap_or_default()
     }
@@ -72,7 +72,7 @@ impl SetMember {
         self.metadata.get("deletionTimestamp").is_some_and(|time| !time.is_null())
     }
 
-    /// The object's kind and namespace.
+    /// Returns the object's kind and namespace.
     pub(super) fn scope(&self) -> SetScope {
         let namespace = Some(self.object.namespace.clone()).filter(|namespace| !namespace.is_empty());
         SetScope { kinds: [self.group_kind()].into(), namespaces: namespace.into_iter().collect() }
@@ -96,7 +96,7 @@ pub(super) fn label(metadata: &Value) -> Option<&str> {
     metadata.get("labels")?.get(PART_OF)?.as_str()
 }
 
-/// Label query for members.
+/// A label query for members.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum MemberQuery<'q> {
     /// The members of one set.
@@ -130,10 +130,10 @@ pub(super) fn collections(mappings: &[ResourceMapping], namespaces: &SetScope) -
     all
 }
 
-/// Lists members, each once, even if several API groups serve it.
+/// Lists members. Each member is returned once, even if several API groups serve it.
 ///
 /// # Errors
-/// A collection cannot be listed: unknown members must not count as absent.
+/// A collection cannot be listed. Its members are unknown and must not be treated as absent.
 pub(super) async fn members(
     cluster: &Cluster,
     collections: &[SetCollection],
@@ -148,8 +148,8 @@ pub(super) async fn members(
                 Ok(items) => {
                     Ok(items.into_iter().filter_map(|item| SetMember::from_item(mapping, item)).collect())
                 }
-                // The kind is no longer served because it was removed with its objects, or because a part of the
-                // server is down.
+                // The kind is no longer served, because it was removed together with its objects or because a part of
+                // the server is down.
                 Err(refusal)
                     if refusal.http == 404
                         && cluster.is_kind_unserved(&mapping.gvk.group, &mapping.gvk.kind).await? =>
@@ -167,20 +167,20 @@ pub(super) async fn members(
     Ok(found.into_iter().flatten().filter(|member| seen.insert(member.uid.clone())).collect())
 }
 
-/// Returns the unserved kinds whose API group is no longer defined by any CRD or APIService. Their objects were
-/// removed with the CRD and cannot return.
+/// Returns the unserved kinds whose API group no CRD or APIService defines any more. Their objects were removed with
+/// the CRD and cannot return.
 pub(super) async fn removed_kinds(cluster: &Cluster, unserved: &[GroupKind]) -> Vec<GroupKind> {
     if unserved.is_empty() {
         return Vec::new();
     }
     let mut names: Vec<String> = Vec::new();
     for path in [CRDS, API_SERVICES] {
-        // Definitions that cannot be read may define any group.
+        // A CRD or APIService that cannot be read may define any group.
         let Ok(Ok(items)) = list_metadata(cluster, path, "").await else { return Vec::new() };
         let name = |item: &Value| item.pointer("/metadata/name")?.as_str().map(String::from);
         names.extend(items.iter().filter_map(name));
     }
-    // `plural.group` and `version.group`
+    // The names are `plural.group` and `version.group`.
     let groups: FxHashSet<&str> = names.iter().filter_map(|name| Some(name.split_once('.')?.1)).collect();
     unserved.iter().filter(|kind| !groups.contains(kind.group.as_str())).cloned().collect()
 }

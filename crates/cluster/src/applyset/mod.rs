@@ -1,7 +1,8 @@
-//! ApplySets (KEP-3659): objects that are applied together, so that objects missing from the next apply are pruned.
+//! ApplySets (KEP-3659): objects that are applied together. Objects that the next apply does not contain are pruned.
 //!
-//! A set has a parent, an object whose annotations list the kinds and namespaces of the members. Each member has a label
-//! with the set's ID. Both are written as kubectl writes them, so that both tools can work on a set. A run has four steps:
+//! A set has a parent, an object whose annotations list the kinds and namespaces of the members. Each member has a
+//! label with the ID of the set. Both are written as kubectl writes them, so that both tools can manage a set. A run
+//! has four steps:
 //!
 //! 1. Add the kinds and namespaces of its objects to the parent.
 //! 2. Apply the objects.
@@ -12,9 +13,9 @@
 //!
 //! Differences from kubectl:
 //!
-//! - A lock annotation separates runs.
-//! - Each deletion is conditional on the object that was listed.
-//! - Objects that still contain others are kept.
+//! - A lock annotation prevents concurrent runs from pruning each other's objects.
+//! - Each deletion is conditional on the UID and resource version that were listed.
+//! - Objects that still contain other objects are kept.
 //! - Objects that are still terminating stay members.
 
 mod adopt;

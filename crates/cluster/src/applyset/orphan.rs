@@ -1,4 +1,4 @@
-//! Dissolving an ApplySet: its members keep existing without it.
+//! Dissolves an ApplySet: its members are kept but no longer belong to a set.
 
 use serde_json::{Value, json};
 
@@ -22,15 +22,14 @@ use smp_text::path::push_step;
 /// Handling of the parent when a set is dissolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrphanedParent {
-    /// Deletes it if it is a Secret or ConfigMap without data. Otherwise only its ApplySet label and annotations
-    /// are removed.
+    /// Deletes the parent if it is a Secret or ConfigMap without data. Otherwise only its ApplySet label and
+    /// annotations are removed.
     Removed,
-    /// Keeps it as the parent of an empty set.
+    /// Keeps the parent, with an empty set.
     Kept,
 }
 
-/// Removes the label of a set from its members without deleting them. Returns the objects that could not be
-/// changed; the parent is then left as it is.
+/// There is no such set, it belongs to another tool, or its members cannot be listed.
 ///
 /// # Errors
 /// There is no such set, it belongs to another tool, or its members cannot be listed.
@@ -92,8 +91,8 @@ async fn remove_labels(
     Ok(failures)
 }
 
-/// Returns an error if members may be of a kind that is currently not served: they would keep the label of a
-/// dissolved set.
+/// Returns an error if a kind of the set is currently not served, since its objects would keep the label of a dissolved
+/// set.
 async fn check_kinds_are_served(cluster: &Cluster, parent: &SetParent, scope: &SetScope) -> Result<()> {
     let mut unserved = Vec::new();
     for kind in &scope.kinds {
@@ -142,7 +141,8 @@ async fn remove_label(cluster: &Cluster, member: &SetMember, id: &str, manager: 
     }
 }
 
-/// Deletes the parent. A parent with other uses only loses its ApplySet label and annotations.
+/// Deletes the parent. If the parent is also used for other purposes, only its ApplySet label and annotations are
+/// removed.
 async fn remove_parent(
     cluster: &Cluster,
     parent: &SetParent,

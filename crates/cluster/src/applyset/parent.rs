@@ -1,7 +1,7 @@
-//! The parent on the server: reading, validating and writing its ApplySet label and annotations.
+//! The parent on the server: reads, validates and writes its ApplySet label and annotations.
 //!
-//! The parent is written as kubectl writes it: by server-side apply of its label and annotations alone, first
-//! without force. Each write is conditional on the resource version that it is based on.
+//! The parent is written as kubectl writes it: by a server-side apply of only its label and annotations, first without
+//! force. Each write is conditional on the resource version on which it is based.
 
 use std::collections::BTreeSet;
 
@@ -26,19 +26,19 @@ use crate::mapping::encode_segment;
 use crate::request::{ApiRequest, ApiResponse};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// A parent, and the tool that works on its set.
+/// A parent, and the tool that manages its set.
 #[derive(Debug, Clone)]
 pub(super) struct SetParent {
     pub(super) parent_ref: ParentRef,
     pub(super) tooling: ApplySetTooling,
 }
 
-/// State of a set in its parent's annotations.
+/// The state of a set according to its parent's annotations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ParentState {
     pub(super) scope: SetScope,
     pub(super) lock: Option<LockRecord>,
-    /// The target that the set was last applied from, if known.
+    /// The target from which the set was last applied, if known.
     pub(super) source: Option<ApplySetSource>,
 }
 
@@ -64,8 +64,8 @@ impl SetParent {
     /// Reads the parent.
     ///
     /// # Errors
-    /// It cannot be read, is missing and cannot be created, belongs to another tool, or is not the parent of this
-    /// set.
+    /// The parent cannot be read, is missing and cannot be created, belongs to another tool, or is not the parent of
+    /// this set.
     pub(super) async fn read(&self, cluster: &Cluster) -> Result<Option<LiveParent>> {
         match self.get(cluster).await? {
             Some(response) => self.parse(cluster, &response).map(Some),
@@ -89,7 +89,7 @@ impl SetParent {
         }
     }
 
-    /// Describes the label and annotations of a parent that the user creates.
+    /// Describes the label and annotations that a parent created by the user must have.
     fn required_metadata(&self) -> String {
         let (id, tooling) = (self.parent_ref.id(), self.tooling.annotation());
         format!(
@@ -117,7 +117,7 @@ impl SetParent {
             );
             match cluster.send(&ApiRequest::change(Method::PATCH, path, APPLY, &body)).await?.into_result() {
                 Ok(response) => return self.parse(cluster, &response).map(ParentWrite::Done),
-                // kubectl also takes ownership, with a warning: no other manager needs these fields.
+                // kubectl also takes ownership, with a warning, since no other manager needs these fields.
                 Err(other) if ApplyConflict::from_error(&self.parent_ref.object(), &other).is_some() => {
                     api_error = Some(other);
                 }
@@ -129,8 +129,8 @@ impl SetParent {
             .map_or_else(|| Diagnostic::error(Code::Remote, "no response"), |r| self.rejected(cluster, &r)))
     }
 
-    /// Reads the parent after a conflict. A write whose response was lost has succeeded if the state is as
-    /// intended.
+    /// Reads the parent after a conflict. If its state is the intended one, a write whose response was lost has
+    /// succeeded.
     async fn after_conflict(&self, cluster: &Cluster, intended: &ParentState) -> Result<ParentWrite> {
         let now = self.read(cluster).await?;
         let own = self.parent_ref.namespace.as_str();
@@ -204,7 +204,7 @@ impl SetParent {
         Ok(self.history_namespace(&cluster.parse_response(json::decode, &response)?))
     }
 
-    /// The namespace of the parent, or what the annotation of a cluster-scoped one names.
+    /// Returns the namespace of the parent. For a cluster-scoped parent, returns the one in its annotation.
     fn history_namespace(&self, object: &Value) -> SmolStr {
         let own = &self.parent_ref.namespace;
         if own.is_empty() {
@@ -240,7 +240,7 @@ impl SetParent {
         Ok(ParentState { scope: SetScope { kinds, namespaces }, lock, source })
     }
 
-    /// Checks that this is the parent of the set, and that it belongs to this tool.
+    /// Checks that the object is the parent of this set and belongs to this tool.
     fn check(&self, tooling: Option<&str>, id: Option<&str>) -> Result<()> {
         let Some(tooling) = tooling else {
             let problem = self.invalid_parent(&format!("already exists and lacks the annotation {TOOLING}"));

@@ -17,14 +17,14 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 #[derive(Debug, Clone)]
 pub(super) struct ParentRef {
     pub(super) mapping: ResourceMapping,
-    /// Empty for a cluster-scoped kind.
+    /// The namespace; empty for a cluster-scoped kind.
     pub(super) namespace: SmolStr,
     pub(super) name: SmolStr,
 }
 
 impl ParentRef {
-    /// Resolves the kind; the default is Secret. The namespace must be set explicitly, as for kubectl: with a
-    /// default namespace, users with different defaults would create different sets.
+    /// Resolves the kind. The default is Secret. As in kubectl, the namespace must be set explicitly, since users with
+    /// different default namespaces would create different sets.
     ///
     /// # Errors
     /// The kind is unknown, ambiguous, or not allowed for parents, or the namespace is missing.
@@ -87,7 +87,7 @@ impl ParentRef {
 /// Checks the syntax of a parent reference: `[RESOURCE[.GROUP]/]NAME`.
 ///
 /// # Errors
-/// It is invalid.
+/// The reference is invalid.
 pub fn check_parent_name(text: &str) -> Result<()> {
     let parts: Vec<&str> = text.split('/').collect();
     if parts.len() <= 2 && !parts.contains(&"") {

@@ -1,4 +1,4 @@
-//! Deletes members that are no longer in the target: the order, and each deletion.
+//! Deletes members that are no longer in the target.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -29,9 +29,9 @@ use crate::protection::{ProtectedKind, reason_not_to_delete};
 use crate::request::{ApiRequest, in_order};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// Groups members into steps in the order of deletion. The members of a step are deleted in parallel. Custom
-/// resources whose CRD is deleted as well go before the others of their step, which may include the controller
-/// that removes their finalizers.
+/// Groups members into steps, in the order of deletion. The members of a step are deleted in parallel. Custom resources
+/// whose CRD is also deleted come before the other members of their step, which may include the controller that removes
+/// their finalizers.
 pub(super) fn steps(members: Vec<SetMember>, waves: &[String]) -> Vec<Vec<SetMember>> {
     let crds = crd_names(&members);
     let mut steps: BTreeMap<Reverse<(i32, Phase, bool)>, Vec<SetMember>> = BTreeMap::new();
@@ -85,10 +85,10 @@ enum PruneDeletion {
     Unanswered(Diagnostic),
 }
 
-/// Maximum number of attempts to delete an object that others keep changing.
+/// The maximum number of attempts to delete an object while other clients change it.
 const ATTEMPTS: usize = 5;
 
-/// Time for which deleted objects are watched if the run does not wait for them to be gone.
+/// The time for which deleted objects are watched if the run does not wait until they are gone.
 const SHORT_WATCH: Duration = Duration::from_secs(2);
 
 /// A prune of a set.
@@ -96,23 +96,24 @@ pub(super) struct PruneRun<'p, 'c> {
     pub(super) cluster: &'p Cluster,
     pub(super) options: &'p PruneOptions,
     pub(super) deletable_kinds: Vec<ProtectedKind>,
-    /// Namespaces and CRDs that the run's objects require.
+    /// The namespaces and CRDs that the run's objects require.
     pub(super) required: &'p RequiredObjects,
     pub(super) parallel: usize,
-    /// The ApplySet lock; none for dry runs.
+    /// The ApplySet lock; `None` for a dry run.
     pub(super) lock: Option<&'p mut SetLock<'c>>,
     pub(super) summary: PruneSummary,
-    /// Objects that are gone, or would be in a dry run.
+    /// The objects that are gone. In a dry run, those that would be gone.
     pub(super) gone: DeletedObjects,
-    /// A terminating custom resource whose CRD is to be deleted. Objects of later steps may include the controller
-    /// that it needs.
+    /// A terminating custom resource whose CRD is to be deleted. Objects of later steps may include the controller that
+    /// it needs.
     pub(super) stuck_resource: Option<Object>,
     /// True if a wait timed out.
     pub(super) has_timed_out: bool,
 }
 
 impl PruneRun<'_, '_> {
-    /// Deletes step by step, and stops after a failure. When waiting, each step ends when its objects are gone.
+    /// Deletes the members step by step, and stops after a failure. If the run waits, each step ends when its objects
+    /// are gone.
     ///
     /// # Errors
     /// The lock was lost.
@@ -143,7 +144,7 @@ impl PruneRun<'_, '_> {
         Ok(())
     }
 
-    /// Deletes objects, or only reports them, and watches those that are already terminating. Returns those that
+    /// Deletes objects, or only reports them, and watches those that are already terminating. Returns the objects that
     /// still exist.
     async fn prune_step(
         &mut self,
@@ -175,10 +176,10 @@ impl PruneRun<'_, '_> {
 
     /// Returns true if an object may be pruned. Otherwise reports why it is kept:
     ///
-    /// - a custom resource that may need it is still terminating,
-    /// - it is an adopted member, and `--prune-adopted` is not set,
-    /// - it is a namespace or CRD that objects of the run require,
-    /// - it contains objects or data, and `--prune-nonempty` does not list its kind.
+    /// - the object may be needed by a custom resource that is still terminating,
+    /// - the object is an adopted member, and `--prune-adopted` is not set,
+    /// - the object is a namespace or CRD that objects of the run require,
+    /// - the object contains objects or data, and `--prune-nonempty` does not list its kind.
     async fn may_be_pruned(&mut self, member: &SetMember, report: SetEventSink<'_>) -> bool {
         if let Some(stuck) = &self.stuck_resource {
             let reason = format!("{stuck} is still terminating and may need it");
@@ -209,7 +210,7 @@ impl PruneRun<'_, '_> {
         false
     }
 
-    /// Deletes objects in parallel while the run has the lock. Returns those that may still exist.
+    /// Deletes objects in parallel while the run has the lock. Returns the objects that may still exist.
     async fn delete(&mut self, mut due: Vec<SetMember>, report: SetEventSink<'_>) -> Result<Vec<SetMember>> {
         let mut terminating = Vec::new();
         while !due.is_empty() {
@@ -235,7 +236,7 @@ impl PruneRun<'_, '_> {
         Ok(terminating)
     }
 
-    /// Watches terminating objects, for a short time or until the wait times out. Returns those that still exist.
+    /// Watches terminating objects, for a short time or until the wait times out. Returns the objects that still exist.
     async fn watch(
         &mut self,
         terminating: Vec<SetMember>,
@@ -266,7 +267,7 @@ impl PruneRun<'_, '_> {
         Ok(left)
     }
 
-    /// Waits until objects are gone while renewing the lock. Returns those that still exist.
+    /// Waits until objects are gone, and renews the lock in the meantime. Returns the objects that still exist.
     async fn until_gone(
         &mut self,
         terminating: Vec<TerminatingObject>,
@@ -283,7 +284,7 @@ impl PruneRun<'_, '_> {
         self.while_renewing(wait_until_gone(cluster, terminating, &limit, &mut forward)).await
     }
 
-    /// Awaits a future while renewing the lock.
+    /// Awaits a future, and renews the lock in the meantime.
     async fn while_renewing<T>(&mut self, work: impl Future<Output = T>) -> Result<T> {
         let mut work = pin!(work);
         loop {
@@ -337,7 +338,7 @@ struct MemberDeleter<'d> {
 }
 
 impl MemberDeleter<'_> {
-    /// Deletes an object if it is still the one that was listed and still in the set.
+    /// Deletes an object if it is still the listed object and still in the set.
     async fn delete(&self, member: &SetMember) -> PruneDeletion {
         let mut metadata = member.metadata.clone();
         for _ in 0..ATTEMPTS {
@@ -345,7 +346,7 @@ impl MemberDeleter<'_> {
             match response.map(crate::request::ApiResponse::into_result) {
                 Err(problem) => return PruneDeletion::Unanswered(problem),
                 Ok(Ok(_)) if self.options.mode == PruneMode::ServerDryRun => return PruneDeletion::Done,
-                // A response with the object means that it may still exist; a Status means that it is gone.
+                // A response with the object means that it may still exist. A Status means that it is gone.
                 Ok(Ok(response)) if uid_of(&response).is_some_and(|uid| uid == member.uid) => {
                     return PruneDeletion::Accepted;
                 }
@@ -377,7 +378,7 @@ impl MemberDeleter<'_> {
         ApiRequest::delete(member.path(), options)
     }
 
-    /// Returns the current metadata if the object is still to be deleted, otherwise the result.
+    /// Returns the current metadata if the object should still be deleted, otherwise the result of the deletion.
     async fn metadata_now(&self, member: &SetMember) -> std::result::Result<Value, PruneDeletion> {
         let request = ApiRequest::metadata(member.path());
         let response =

@@ -1,4 +1,4 @@
-//! The limit on the number of objects that a run prunes: a wrong target must not delete a whole set.
+//! The limit on the number of objects that a run prunes, so that a wrong target does not delete a whole set.
 
 use std::collections::BTreeSet;
 
@@ -13,21 +13,21 @@ use smp_text::diagnostic::{Code, Diagnostic, counted};
 /// The number of objects that may always be pruned, unless no object of their kind would remain.
 const FEW: usize = 3;
 
-/// Maximum number of objects that the error names.
+/// The maximum number of objects that the error lists.
 const MAX_LISTED: usize = 50;
 
 /// The members of a set that a run would prune.
 pub(super) struct PruneCandidates<'m> {
     pub(super) pruned: Vec<SetMember>,
-    /// All members, pruned or not.
+    /// The number of all members, including those that are not pruned.
     pub(super) members: usize,
     /// The kinds of the run's objects.
     pub(super) applied_kinds: &'m BTreeSet<GroupKind>,
 }
 
 impl PruneCandidates<'_> {
-    /// Returns the error if the limit is exceeded. `other_source` is the target that the set was last applied from, if
-    /// it is another one than `source`.
+    /// Returns an error if the limit is exceeded. `other_source` is the target from which the set was last applied, if
+    /// it is not `source`.
     pub(super) fn limit_error(
         &self,
         limit: PruneLimit,
@@ -52,7 +52,7 @@ impl PruneCandidates<'_> {
         reason.map(|reason| self.error(&reason))
     }
 
-    /// Returns a text if all objects of a kind, two or more, would be pruned.
+    /// Returns a message if there are two or more objects of a kind and all of them would be pruned.
     fn whole_kind_reason(&self) -> Option<String> {
         let mut counts: FxHashMap<GroupKind, usize> = FxHashMap::default();
         for member in &self.pruned {
@@ -67,7 +67,7 @@ impl PruneCandidates<'_> {
         Some(format!(": all objects of the kind {}", whole.first()?))
     }
 
-    /// Creates the error. The reason continues the sentence.
+    /// Creates the error. `reason` completes its message.
     fn error(&self, reason: &str) -> Diagnostic {
         let count = self.pruned.len();
         let message = format!(

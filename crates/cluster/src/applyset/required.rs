@@ -1,4 +1,4 @@
-//! Namespaces and CRDs that a run needs and that are therefore never pruned.
+//! Namespaces and CRDs that a run needs. They are never pruned.
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
@@ -8,7 +8,7 @@ use crate::mapping::ResourceMapping;
 use crate::plan::ObjectPlan;
 use crate::protection::ProtectedKind;
 
-/// The namespaces and CRDs that contain objects of the run or the parent of their set. They are never pruned.
+/// The namespaces and CRDs that contain objects of the run or the parent of their set.
 #[derive(Debug, Default)]
 pub(super) struct RequiredObjects(FxHashMap<(ProtectedKind, SmolStr), String>);
 

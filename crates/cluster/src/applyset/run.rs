@@ -1,4 +1,4 @@
-//! An apply of an ApplySet, from reading the parent object to the last request.
+//! An apply of an ApplySet, from the first read of the parent to the last request.
 
 use std::collections::BTreeSet;
 
@@ -32,15 +32,14 @@ use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, counted};
 use smp_text::yaml::{Map, Node};
 
-/// Identity of an object, regardless of the API version.
+/// The identity of an object, whatever its API version is.
 type ObjectKey = (GroupKind, SmolStr, SmolStr);
 
-/// An apply of an ApplySet, as [`deploy`](crate::deploy()) runs it, or a preview of one.
+/// An apply of an ApplySet as run by [`deploy`](crate::deploy()), or a preview of one.
 ///
 /// `begin` labels the resources and adds their kinds and namespaces to the parent. The caller then applies the
-/// resources and passes each event to `record`. If all of them were applied, the run ends with `prune`, otherwise
-/// with `abandon`. A killed run leaves a parent with more kinds and namespaces than needed, which the next run
-/// corrects.
+/// resources and passes each event to `record`. If all of them were applied, the run ends with `prune`, otherwise with
+/// `abandon`. A killed run leaves a parent with more kinds and namespaces than needed. The next run removes them.
 #[derive(Debug)]
 pub struct ApplySetRun<'c> {
     cluster: &'c Cluster,
@@ -56,23 +55,23 @@ pub struct ApplySetRun<'c> {
     required: RequiredObjects,
     /// The parent's scope before the run.
     previous_scope: SetScope,
-    /// Existing objects that become members.
+    /// The existing objects that become members.
     takeover: Takeover,
-    /// The error if more objects would be pruned than the limit allows.
+    /// The error for exceeding the limit on pruned objects, if it is exceeded.
     limit_error: Option<Diagnostic>,
-    /// The ApplySet lock; none for a dry run.
+    /// The ApplySet lock; `None` for a dry run.
     lock: Option<SetLock<'c>>,
     /// The namespace of the parent, if this run created it.
     pub(crate) created_namespaces: Vec<AppliedObject>,
 }
 
 impl<'c> ApplySetRun<'c> {
-    /// Labels the resources, lists the set, and locks it unless this is a dry run. `apply` has the options with
+    /// Labels the resources, lists the set, and locks it unless this is a dry run. `apply` contains the options with
     /// which the resources will be applied.
     ///
     /// # Errors
-    /// The parent cannot be used or belongs to another tool; an object belongs to another set; the members cannot
-    /// be listed; or any error that would stop the apply before it begins. Nothing was sent.
+    /// The parent cannot be used or belongs to another tool, an object belongs to another set, the members cannot be
+    /// listed, or another error would stop the apply before it begins. Nothing was sent.
     pub(crate) fn begin(
         cluster: &'c Cluster,
         options: ApplySetOptions,
@@ -102,7 +101,7 @@ impl<'c> ApplySetRun<'c> {
         })
     }
 
-    /// Returns the error of a run that would prune more objects than the limit allows.
+    /// Returns an error if the run would prune more objects than the limit allows.
     fn check_limit(&self, report: SetEventSink<'_>) -> Result<()> {
         match &self.limit_error {
             Some(problem) if self.options.prune.mode == PruneMode::Preview => {
@@ -114,7 +113,7 @@ impl<'c> ApplySetRun<'c> {
         }
     }
 
-    /// Reports the new members that were applied before without the set.
+    /// Reports the new members that were previously applied without the set.
     fn report_formerly_applied(&self, report: SetEventSink<'_>) {
         let objects = &self.takeover.formerly_applied;
         if let Some(first) = objects.first() {
@@ -131,7 +130,8 @@ impl<'c> ApplySetRun<'c> {
         }
     }
 
-    /// Returns the existing objects that the set adopts: it did not create them, and prunes them only with consent.
+    /// Returns the existing objects that the set adopts. The set did not create them, and only prunes them if the user
+    /// agrees.
     #[must_use]
     pub fn adopted(&self) -> &[Object] {
         &self.takeover.adopted
@@ -151,8 +151,8 @@ impl<'c> ApplySetRun<'c> {
     /// Labels the resources and lists the set, to preview a prune without writing anything.
     ///
     /// # Errors
-    /// The parent cannot be used or belongs to another tool; an object belongs to another set; the members cannot
-    /// be listed.
+    /// The parent cannot be used or belongs to another tool, an object belongs to another set, or the members cannot be
+    /// listed.
     pub fn preview(
         cluster: &'c Cluster,
         options: ApplySetOptions,
@@ -162,7 +162,7 @@ impl<'c> ApplySetRun<'c> {
         cluster.block_on(Self::list_set(cluster, options, resources, apply))
     }
 
-    /// The namespace of the parent; empty if the parent is cluster-scoped.
+    /// Returns the namespace of the parent, or an empty string if the parent is cluster-scoped.
     pub(crate) fn parent_namespace(&self) -> SmolStr {
         self.parent.parent_ref.object().namespace
     }
@@ -202,7 +202,7 @@ impl<'c> ApplySetRun<'c> {
             lock: None,
             created_namespaces: Vec::new(),
         };
-        // Members must be listable before the apply; afterwards an error would come too late.
+        // Check before the apply that members can be listed: after the apply, the error would be too late.
         let (mappings, _) = run.served_mappings(&run.previous_scope).await.map_err(with_nothing_sent_note)?;
         let members =
             run.list_members(&mappings, &run.previous_scope).await.map_err(with_nothing_sent_note)?;
@@ -228,8 +228,8 @@ impl<'c> ApplySetRun<'c> {
         options.find(self.cluster, plan, |object| known.contains(&object_key(object))).await
     }
 
-    /// Returns the error if more members would be pruned than the limit allows. `last_source` is the target that
-    /// the set was last applied from.
+    /// Returns an error if more members would be pruned than the limit allows. `last_source` is the target from which
+    /// the set was last applied.
     fn exceeded_limit(
         &self,
         members: Vec<SetMember>,
@@ -237,7 +237,7 @@ impl<'c> ApplySetRun<'c> {
     ) -> Option<Diagnostic> {
         let prune = &self.options.prune;
         let all = members.len();
-        // Objects of a controller are deleted with it, or kept.
+        // Objects that a controller owns are deleted or kept together with it.
         let pruned = members.into_iter().filter(|member| {
             member.controller().is_none()
                 && !self.keys.contains(&object_key(&member.object))
@@ -281,7 +281,7 @@ impl<'c> ApplySetRun<'c> {
         }
     }
 
-    /// Records the applied resources in the history of the set. Problems are reported, and do not affect the run.
+    /// Records the applied resources in the history of the set. Problems are reported but do not stop the run.
     pub(crate) fn record_revision(&self, resources: &[Resource], report: SetEventSink<'_>) {
         let Some(lock) = &self.lock else { return };
         let parent = (&self.parent.parent_ref, lock.parent());
@@ -297,19 +297,20 @@ impl<'c> ApplySetRun<'c> {
         }
     }
 
-    /// Ends the run without pruning because not all objects were applied. A later run finds those that were.
+    /// Ends the run without pruning because not all objects were applied. A later run finds the objects that were
+    /// applied.
     pub(crate) fn abandon(self) {
         let Some(lock) = self.lock else { return };
         let ended = self.cluster.block_on(lock.release_unchanged());
-        // The parent already lists all kinds and namespaces, and a leftover lock annotation blocks no other run.
+        // The parent already lists all kinds and namespaces, and a remaining lock annotation blocks no other run.
         drop(ended);
     }
 
     /// Deletes members that are no longer in the target, in the reverse of the apply order, and updates the parent's
-    /// scope. A server-side dry run sends each deletion as a dry run; a preview reports what would be deleted.
+    /// scope. A server-side dry run sends each deletion as a dry run. A preview only reports the objects.
     ///
     /// # Errors
-    /// Another run took the lock, or the members cannot be listed. Deletions up to then have been reported.
+    /// Another run took the lock, or the members cannot be listed. Deletions before the error have been reported.
     pub fn prune(mut self, report: SetEventSink<'_>) -> Result<PruneSummary> {
         let cluster = self.cluster;
         cluster.block_on(async {
@@ -350,8 +351,7 @@ impl<'c> ApplySetRun<'c> {
         }
     }
 
-    /// Prunes within a scope. Also returns the scope of members that remain although they are not among the
-    /// resources.
+    /// Prunes within a scope. Also returns the scope of members that still exist but are not among the resources.
     async fn prune_members(
         &self,
         scope: &SetScope,
@@ -409,8 +409,8 @@ impl<'c> ApplySetRun<'c> {
         unserved
     }
 
-    /// Returns the warning for a kind that is no longer served. It stays in the annotation, because it may be
-    /// served again with its objects.
+    /// Returns the warning for a kind that is no longer served. The kind stays in the annotation, because it may be
+    /// served again, with its objects.
     fn unserved_warning(&self, kind: &GroupKind) -> String {
         let parent = self.parent.parent_ref.object();
         format!(
@@ -449,8 +449,8 @@ fn removed_kind_warning(kind: &GroupKind) -> String {
     )
 }
 
-/// Removes members that belong to a controller that is not pruned: controllers copy labels to the objects that they
-/// create, such as the EndpointSlices of a Service. Members that were applied stay.
+/// Removes members that belong to a controller that is not pruned, since controllers copy labels to the objects that
+/// they create, such as the EndpointSlices of a Service. Members that were applied are not removed.
 fn without_controller_owned(
     mut members: Vec<SetMember>,
     cascade: Cascade,
@@ -519,7 +519,7 @@ fn add_label(resources: &mut [Resource], id: &str) -> Result<()> {
     problems.into_result(()).map_err(with_nothing_sent_note)
 }
 
-/// Returns an error if the parent is a member of its own set, since a later run could prune it as a member.
+/// Returns an error if the parent is a member of its own set, since a later run could prune it.
 fn reject_parent(plan: &ObjectPlan<'_>, parent: &Object) -> Result<()> {
     let own = object_key(parent);
     match plan.targets.iter().find(|target| object_key(&target.object) == own) {
@@ -534,7 +534,7 @@ fn reject_parent(plan: &ObjectPlan<'_>, parent: &Object) -> Result<()> {
     }
 }
 
-/// Returns an error if objects are members of other sets, which would prune them.
+/// Returns an error if objects are members of other sets, since those sets would prune them.
 pub(super) async fn reject_members_of_other_sets(
     cluster: &Cluster,
     plan: &ObjectPlan<'_>,

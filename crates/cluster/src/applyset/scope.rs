@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 
 use smp_merge::schema::Gvk;
 
-/// A kind regardless of its version.
+/// A kind, whatever its version is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GroupKind {
     /// The kind.
@@ -17,7 +17,7 @@ pub struct GroupKind {
 }
 
 impl fmt::Display for GroupKind {
-    /// `ConfigMap`, `Deployment.apps`
+    /// Formats the kind as `ConfigMap` or `Deployment.apps`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.kind)?;
         if self.group.is_empty() { Ok(()) } else { write!(f, ".{}", self.group) }
@@ -29,14 +29,14 @@ impl GroupKind {
         Self { kind: gvk.kind.clone(), group: gvk.group.clone() }
     }
 
-    /// Parses `Deployment.apps`.
+    /// Parses a kind such as `Deployment.apps`.
     pub(super) fn parse(text: &str) -> Self {
         let (kind, group) = text.split_once('.').unwrap_or((text, ""));
         Self { kind: kind.into(), group: group.into() }
     }
 }
 
-/// Kinds and namespaces of members.
+/// The kinds and namespaces of members.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct SetScope {
     pub(super) kinds: BTreeSet<GroupKind>,
@@ -49,14 +49,14 @@ impl SetScope {
         self.namespaces.extend(other.namespaces.iter().cloned());
     }
 
-    /// Returns the union.
+    /// Returns the union of two scopes.
     pub(super) fn union(&self, other: &Self) -> Self {
         let mut all = self.clone();
         all.extend(other);
         all
     }
 
-    /// Returns the difference: what `self` has and `other` lacks.
+    /// Returns the kinds and namespaces that are not in `other`.
     pub(super) fn difference(&self, other: &Self) -> Self {
         Self {
             kinds: self.kinds.difference(&other.kinds).cloned().collect(),
@@ -68,20 +68,20 @@ impl SetScope {
         self.kinds.is_empty() && self.namespaces.is_empty()
     }
 
-    /// The value of the annotation with the kinds, sorted as text.
+    /// Returns the value of the annotation with the kinds, sorted as text.
     pub(super) fn kinds_annotation(&self) -> String {
         let texts: BTreeSet<String> = self.kinds.iter().map(ToString::to_string).collect();
         texts.into_iter().collect::<Vec<_>>().join(",")
     }
 
-    /// The value of the annotation with the namespaces, without that of the parent.
+    /// Returns the value of the annotation with the namespaces, except the parent's namespace.
     pub(super) fn namespaces_annotation(&self, own: &str) -> String {
         let others = self.namespaces.iter().map(SmolStr::as_str).filter(|namespace| *namespace != own);
         others.collect::<Vec<_>>().join(",")
     }
 }
 
-/// Splits the value of such an annotation. An empty value has no entries.
+/// Splits the value of one of these annotations. An empty value has no entries.
 pub(super) fn split_annotation(annotation: &str) -> impl Iterator<Item = &str> {
     annotation.split(',').map(str::trim).filter(|entry| !entry.is_empty())
 }
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(all.namespaces_annotation("a"), "b,shop");
         assert_eq!(all.namespaces_annotation(""), "a,b,shop");
         assert_eq!(scope("", "").kinds_annotation(), "");
-        // Sorted as text: sorting by kind and then group would swap the first two.
+        // Sorted as text. If the kinds were sorted by kind and then group, the first two would be swapped.
         assert_eq!(scope("Foo.z,Foo,Foo-a.b", "").kinds_annotation(), "Foo,Foo-a.b,Foo.z");
     }
 

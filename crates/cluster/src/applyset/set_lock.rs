@@ -1,4 +1,4 @@
-//! The ApplySet lock: acquiring it, renewing it, releasing it.
+//! Acquires, renews and releases the ApplySet lock.
 
 use tokio::time::{Instant, sleep};
 
@@ -19,9 +19,9 @@ pub(super) struct SetLock<'c> {
     current: LiveParent,
     /// The scope in the parent when the lock was acquired.
     scope_at_start: SetScope,
-    /// The target of this run, once all objects were applied.
+    /// The target of this run. Set when all objects have been applied.
     new_source: Option<ApplySetSource>,
-    /// Time just before the last write of the lock annotation.
+    /// The time just before the last write of the lock annotation.
     renewed: Instant,
 }
 
@@ -29,11 +29,11 @@ pub(super) struct SetLock<'c> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LockState {
     Held,
-    /// Another run, or another tool, works on the set.
+    /// Another run, or another tool, changes the set.
     Lost,
 }
 
-/// Maximum attempts of a write that conflicts with other writes.
+/// The maximum number of attempts of a write that conflicts with other writes.
 const ATTEMPTS: usize = 10;
 
 const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_millis(250);
@@ -70,12 +70,12 @@ impl<'c> SetLock<'c> {
         Err(busy())
     }
 
-    /// The kinds and namespaces of members in the parent's annotations.
+    /// Returns the kinds and namespaces of members in the parent's annotations.
     pub(super) fn scope(&self) -> &SetScope {
         &self.current.state.scope
     }
 
-    /// The part of the scope that others added after the lock was acquired.
+    /// Returns the part of the scope that other runs added after the lock was acquired.
     pub(super) fn added_scope(&self) -> SetScope {
         self.scope().difference(&self.scope_at_start)
     }
@@ -89,7 +89,7 @@ impl<'c> SetLock<'c> {
         self.new_source.clone().or_else(|| self.current.state.source.clone())
     }
 
-    /// The parent as it was last written.
+    /// Returns the parent as it was last read or written.
     pub(super) fn parent(&self) -> &LiveParent {
         &self.current
     }
@@ -106,7 +106,7 @@ impl<'c> SetLock<'c> {
         Ok(())
     }
 
-    /// Renews the lock and records the current step. Additions that other runs made to the scope are kept.
+    /// Renews the lock and records the current step. Keeps additions of other runs to the scope.
     pub(super) async fn renew(&mut self, step: RunStep) -> Result<LockState> {
         for _ in 0..ATTEMPTS {
             let record = self.record.renewed(step);
@@ -134,7 +134,7 @@ impl<'c> SetLock<'c> {
         self.parent.write(self.cluster, Some(&self.current), state).await
     }
 
-    /// Releases the lock and writes `scope` to the parent, with additions that others made meanwhile.
+    /// Releases the lock and writes `scope` to the parent, together with additions of other runs.
     pub(super) async fn release(mut self, scope: &SetScope) -> Result<LockState> {
         let mut scope = scope.clone();
         for _ in 0..ATTEMPTS {
@@ -154,7 +154,7 @@ impl<'c> SetLock<'c> {
     }
 }
 
-/// Adds `scope` to the parent, even without the lock: later runs must find all labelled objects.
+/// Adds `scope` to the parent, even without the lock, since later runs must find all labeled objects.
 pub(super) async fn extend_scope(cluster: &Cluster, parent: &SetParent, scope: &SetScope) -> Result<()> {
     for _ in 0..ATTEMPTS {
         // Without a parent, the set no longer exists.
@@ -170,8 +170,8 @@ pub(super) async fn extend_scope(cluster: &Cluster, parent: &SetParent, scope: &
     Err(busy())
 }
 
-/// Returns the parent once no other run prunes. A lock that was not renewed for `LOCK_TIMEOUT` is ignored, because a
-/// killed run does not renew it.
+/// Returns the parent as soon as no other run prunes. A lock that was not renewed for `LOCK_TIMEOUT` is ignored,
+/// because the run may have been killed.
 async fn until_free(
     cluster: &Cluster,
     parent: &SetParent,
@@ -208,7 +208,7 @@ async fn until_free(
     }
 }
 
-/// The error of a run that lost the lock.
+/// Returns the error of a run that lost the lock.
 pub(super) fn lock_lost() -> Diagnostic {
     Diagnostic::error(Code::Conflict, "another run has locked the ApplySet: this run stops pruning")
         .help("check what the other run applied, then apply again")

@@ -1,4 +1,4 @@
-//! Existing objects that a run adds to the set: which tool manages them, and whether the set may prune them later.
+//! Existing objects that a run adds to the set: the tools that manage them, and whether the set may prune them later.
 
 use futures::StreamExt as _;
 use serde_json::Value;
@@ -13,12 +13,12 @@ use crate::request::unordered;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 use smp_text::yaml::Node;
 
-/// A mark that another tool leaves on the objects that it manages.
+/// A label or annotation with which another tool marks the objects that it manages.
 struct OwnerMark {
     /// `labels` or `annotations`.
     field: &'static str,
     key: &'static str,
-    /// An annotation without which the mark says nothing.
+    /// An annotation without which the mark is ignored.
     required_annotation: Option<&'static str>,
     /// The kind of owner.
     owner: &'static str,
@@ -48,7 +48,7 @@ const MARKS: [OwnerMark; 6] = [
         owner: "Argo CD application",
         namespace_key: None,
     },
-    // Many manifests have this label. Argo CD adds the annotation if it tracks objects by the label.
+    // Many manifests have this label. If Argo CD tracks objects by the label, it also adds the annotation.
     OwnerMark {
         field: "labels",
         key: "app.kubernetes.io/instance",
@@ -73,8 +73,8 @@ const MARKS: [OwnerMark; 6] = [
 ];
 
 impl OwnerMark {
-    /// Returns the owner of a live object, such as ``the Helm release `web` in shop``. Marks in the manifest do not
-    /// count, since they were copied.
+    /// Returns the owner of a live object, such as ``the Helm release `web` in shop``. Marks in the manifest are
+    /// ignored, since they were copied.
     fn owner(&self, metadata: &Value, manifest: &Node) -> Option<String> {
         let text = |field: &str, key: &str| metadata.get(field)?.get(key)?.as_str();
         let value = text(self.field, self.key)?;
@@ -83,7 +83,7 @@ impl OwnerMark {
         {
             return None;
         }
-        // A tracking ID is `application:group/kind:namespace/name`.
+        // The format of a tracking ID is `application:group/kind:namespace/name`.
         let name = value.split(':').next().unwrap_or(value);
         let namespace = self.namespace_key.and_then(|key| text(self.field, key));
         let namespace = namespace.map(|namespace| format!(" in {namespace}")).unwrap_or_default();
@@ -94,18 +94,18 @@ impl OwnerMark {
 /// Existing objects that become members of a set.
 #[derive(Debug, Default)]
 pub(super) struct Takeover {
-    /// Objects that were not created by applying manifests. The set prunes them only with consent.
+    /// Objects that were not created by applying manifests. The set only prunes them if the user agrees.
     pub(super) adopted: Vec<Object>,
-    /// Objects that `kubectl apply` or this program applied before without the set.
+    /// Objects that `kubectl apply` or this program previously applied without the set.
     pub(super) formerly_applied: Vec<Object>,
 }
 
-/// The set, and the options that decide on a takeover.
+/// The set, and the options that determine which objects may be taken over.
 pub(super) struct TakeoverOptions<'o> {
     pub(super) id: &'o str,
     /// The field manager of the run.
     pub(super) field_manager: &'o str,
-    /// Take over objects that other tools own.
+    /// True to take over objects that other tools own.
     pub(super) adopt: bool,
     pub(super) parallel: usize,
 }
@@ -180,13 +180,13 @@ async fn read_metadata(cluster: &Cluster, target: &ObjectTarget<'_>) -> Result<O
 }
 
 impl Takeover {
-    /// Returns the adopted objects of the set with an ID, for the apply.
+    /// Returns the adopted objects and the ID of the set that adopts them.
     pub(super) fn adoption(&self, id: &str) -> Adoption {
         Adoption { set: id.to_string(), objects: self.adopted.iter().cloned().collect() }
     }
 }
 
-/// Returns the error for an object of another set, which would prune it.
+/// Returns the error for an object of another set, since that set would prune it.
 pub(super) fn member_of_other_set(target: &ObjectTarget<'_>, set: &str) -> Diagnostic {
     let message = format!("{} belongs to another ApplySet", target.object);
     let problem = target.located(Diagnostic::error(Code::Conflict, message));

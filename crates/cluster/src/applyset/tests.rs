@@ -1,4 +1,4 @@
-//! Concurrent runs, with a fake server.
+//! Tests of concurrent runs with a fake server.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -17,7 +17,7 @@ const CORE: &str = r#"{"kind":"APIGroupDiscoveryList","items":[{"metadata":{},"v
 /// The response for an object that does not exist.
 const NO_OBJECT: &str = r#"{"kind":"Status","reason":"NotFound","message":"not found","code":404}"#;
 
-/// The parent of a set of ConfigMaps, with a lock annotation.
+/// Returns the parent of a set of ConfigMaps, with a lock annotation.
 fn parent(version: usize, lock: &str) -> Reply {
     let (id, prefix) = (set_id("s", "shop", "Secret", ""), "applyset.kubernetes.io");
     let annotations = serde_json::json!({
@@ -32,7 +32,7 @@ fn parent(version: usize, lock: &str) -> Reply {
     ok(serde_json::json!({"kind": "Secret", "metadata": metadata}).to_string())
 }
 
-/// A member that is no longer applied.
+/// Returns a list with a member that is no longer applied.
 fn members() -> Reply {
     let id = set_id("s", "shop", "Secret", "");
     let labels = serde_json::json!({"applyset.kubernetes.io/part-of": id});
@@ -42,7 +42,7 @@ fn members() -> Reply {
     ok(serde_json::json!({"items": [{"metadata": metadata}]}).to_string())
 }
 
-/// Begins a run and prunes at once. Returns the requests that change something, and the result.
+/// Begins a run and prunes immediately. Returns the requests that change something, and the result.
 fn run(write: impl Fn(usize) -> Reply + Send + Sync + 'static) -> (Vec<String>, Result<usize, Code>) {
     let writes = AtomicUsize::new(0);
     let mut fake = FakeServer::start(move |request| {

@@ -1,16 +1,16 @@
-//! The tool that manages a set. Tools do not modify sets of other tools.
+//! The tool that manages a set. A tool does not modify the sets of other tools.
 //!
-//! kubectl compares only the name of the tool. It writes its full version as well, such as `kubectl/v1.36.3`, and
-//! accepts any other version, as this program does.
+//! kubectl compares only the name of the tool. It also writes its full version, such as `kubectl/v1.36.3`, and accepts
+//! any other version. This program does the same.
 
 use crate::apply::LastApplied;
 
-/// The tool that a parent names.
+/// The tool that is recorded in a parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum ApplySetTooling {
-    /// `kubectl/v1.36`. kubectl and this program reject sets of other tools, so both can work on a set only under
-    /// kubectl's name.
+    /// `kubectl/v1.36`. kubectl and this program reject sets of other tools, so both can only manage a set under the
+    /// name of kubectl.
     #[default]
     Kubectl,
     /// `kubectl-smp/v` and the version of this program. kubectl rejects such a set.
@@ -18,7 +18,7 @@ pub enum ApplySetTooling {
 }
 
 impl ApplySetTooling {
-    /// The name, without a version.
+    /// Returns the name without a version.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -27,7 +27,7 @@ impl ApplySetTooling {
         }
     }
 
-    /// The value of the tooling annotation.
+    /// Returns the value of the tooling annotation.
     #[must_use]
     pub fn annotation(self) -> &'static str {
         match self {
@@ -36,8 +36,8 @@ impl ApplySetTooling {
         }
     }
 
-    /// Handling of the last-applied annotation. It is kept where kubectl works on the set as well, since kubectl's
-    /// next client-side apply relies on it.
+    /// Returns the handling of the last-applied annotation. The annotation is kept if kubectl also manages the set,
+    /// since its next client-side apply needs it.
     #[must_use]
     pub fn last_applied(self) -> LastApplied {
         match self {
@@ -46,7 +46,7 @@ impl ApplySetTooling {
         }
     }
 
-    /// The field manager of parents and labels.
+    /// Returns the field manager of parents and labels.
     #[must_use]
     pub fn field_manager(self) -> &'static str {
         match self {
@@ -56,7 +56,7 @@ impl ApplySetTooling {
     }
 }
 
-/// Returns the name of a tool without its version: the part before the last slash, as in kubectl.
+/// Returns the name of a tool without its version, which is the part before the last slash, as in kubectl.
 pub(super) fn tool_name(annotation: &str) -> &str {
     annotation.rsplit_once('/').map_or(annotation, |(name, _)| name)
 }

@@ -1,4 +1,4 @@
-//! Objects that are not in the manifests, but are deleted with a namespace or CRD that is.
+//! Objects that are not in the manifests but are deleted with a namespace or CRD of the manifests.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::plan::{ObjectPlan, ObjectTarget};
 use crate::request::ApiRequest;
 use smp_text::diagnostic::Result;
 
-/// Returns the objects that will be deleted as well, to report them beforehand.
+/// Returns the objects that will also be deleted, to report them beforehand.
 pub(super) async fn also_deleted<'p>(
     cluster: &Cluster,
     plan: &ObjectPlan<'_>,
@@ -33,7 +33,7 @@ pub(super) async fn also_deleted<'p>(
     all
 }
 
-/// Returns the contents of a namespace or CRD. Returns none for other kinds and for objects that do not exist.
+/// Returns the contents of a namespace or CRD. Returns `None` for other kinds and for objects that do not exist.
 async fn contents(
     cluster: &Cluster,
     target: &ObjectTarget<'_>,

@@ -3,7 +3,7 @@
 use smp_merge::managed_fields::{ManagedFields, Path, PathElement};
 use smp_text::yaml::Node;
 
-/// Finalizers that Kubernetes itself sets, and when they are removed.
+/// Finalizers that Kubernetes itself sets, and the condition under which they are removed.
 const KNOWN: [(&str, &str); 8] = [
     ("batch.kubernetes.io/job-tracking", "until its Job has tracked it"),
     ("customresourcecleanup.apiextensions.k8s.io", "until its custom resources are gone"),

@@ -1,4 +1,4 @@
-//! Deleting one object, provided that it still has the UID that was read.
+//! Deletes one object if it still has the UID that was read.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -18,13 +18,13 @@ use smp_text::diagnostic::{Code, Diagnostic};
 pub(super) enum DeleteOutcome {
     /// The object is gone.
     Deleted,
-    /// The server accepted the deletion of the object with this UID; finalizers may keep it.
+    /// The server accepted the deletion of the object with this UID. Finalizers may keep the object.
     Accepted(SmolStr),
     Absent,
     Failed(Diagnostic),
     /// The server did not respond.
     NoResponse(Diagnostic),
-    /// The deletion was not tried.
+    /// The deletion was not attempted.
     Skipped,
 }
 
@@ -56,17 +56,18 @@ pub(super) async fn delete_object(
         options_body["dryRun"] = json!(["All"]);
     }
     match sent(cluster, &ApiRequest::delete(path, options_body)).await {
-        // Another client, or a request whose response was lost, has deleted it meanwhile.
+        // Another client, or a request whose response was lost, has already deleted the object.
         Err(DeleteOutcome::Absent) => DeleteOutcome::Deleted,
         Err(deletion) => deletion,
         Ok(_) if options.dry_run == DryRun::Server => DeleteOutcome::Deleted,
-        // A response with the object means that it may still exist; a Status means that it is gone.
+        // A response with the object means that it may still exist. A Status means that it is gone.
         Ok(response) if uid_of(&response) == Some(uid.clone()) => DeleteOutcome::Accepted(uid),
         Ok(_) => DeleteOutcome::Deleted,
     }
 }
 
-/// Returns the result for a kind that is not served: absent if discovery is complete, otherwise an error.
+/// Returns the result for a kind that is not served: the object is absent if discovery is complete, otherwise this is
+/// an error.
 fn unserved(cluster: &Cluster, target: &ObjectTarget<'_>) -> DeleteOutcome {
     let problem = cluster.unknown_kind(&target.object.gvk);
     if problem.code() == Code::NoMatch { DeleteOutcome::Absent } else { DeleteOutcome::Failed(problem) }

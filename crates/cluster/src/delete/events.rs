@@ -15,19 +15,19 @@ pub enum DeleteEvent<'e> {
     Failed(&'e ObjectFailure),
     /// Sent about once a second: the objects that still exist.
     Waiting(&'e [RemainingObject]),
-    /// Objects that are not in the manifests will be deleted with one that is about to be deleted.
+    /// Objects that are not in the manifests will be deleted with an object that is about to be deleted.
     AlsoDeletes(&'e AlsoDeleted),
-    /// A warning, for example that an object is still there after a minute.
+    /// A warning, for example that an object still exists after a minute.
     Warning(&'e str),
 }
 
-/// Objects beyond those of the run that are deleted with a namespace or CRD.
+/// Objects that are not in the manifests and are deleted with a namespace or CRD.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AlsoDeleted {
     /// The namespace or CRD.
     pub object: Object,
-    /// Number of objects; none if unknown.
+    /// The number of objects; `None` if it is unknown.
     pub count: Option<usize>,
     /// Names of some of the objects, or the reason why they are unknown.
     pub description: String,
@@ -39,7 +39,7 @@ pub struct AlsoDeleted {
 pub struct RemainingObject {
     /// The object.
     pub object: Object,
-    /// Blockers of its deletion: finalizers with their owners, and the remaining contents of a namespace.
+    /// The reasons why it is not deleted yet: finalizers with their owners, and the remaining contents of a namespace.
     pub blocked_by: Vec<String>,
 }
 
@@ -55,8 +55,8 @@ pub struct DeleteSummary {
     pub failures: Vec<ObjectFailure>,
     /// Objects that still existed when the wait timed out.
     pub timed_out: Vec<RemainingObject>,
-    /// Objects that were not tried: the run was interrupted, the server stopped responding, or objects of an
-    /// earlier step, whose deletion may need these, still existed at the timeout.
+    /// Objects whose deletion was not attempted: the run was interrupted, the server stopped responding, or objects of
+    /// an earlier step, whose deletion may need these objects, still existed at the timeout.
     pub skipped: Vec<Object>,
 }
 

@@ -1,9 +1,8 @@
 //! Deletes objects in the reverse of the apply order.
 //!
-//! When waiting, each step starts after the objects of the step before are gone. If a wait times out, the objects
+//! If the run waits, each step starts after the objects of the previous step are gone. If a wait times out, the objects
 //! of later steps are kept, because the remaining objects may need them. Errors do not stop the run, with one
-//! exception: a CRD is kept while custom resources of the same run still exist, because deleting it would delete
-//! them.
+//! exception: a CRD is kept while custom resources of the same run still exist, because deleting it would delete them.
 
 mod also_deleted;
 mod blockers;
@@ -40,14 +39,14 @@ pub(super) use wait::{TerminatingObject, WaitLimit, wait_until_gone};
 /// [`apply`](super::apply()) in reverse:
 ///
 /// 1. objects that affect admission
-/// 2. custom resources whose CRD is deleted as well
-/// 3. workloads and everything else
+/// 2. custom resources whose CRD is also deleted
+/// 3. workloads and all other objects
 /// 4. their dependencies
 /// 5. CRDs
 /// 6. namespaces that are among the objects
 ///
 /// # Errors
-/// Returns the error that stops the run before anything is sent.
+/// The error that stops the run before anything is sent.
 pub fn delete(
     cluster: &Cluster,
     resources: &[Resource],
@@ -83,7 +82,7 @@ pub fn delete(
 /// Returns the objects in the order of deletion, as far as it is known without a server.
 ///
 /// # Errors
-/// As for an apply: objects without API version or name, in another namespace than the explicit one, or
+/// The same errors as for an apply: objects without API version or name, in another namespace than the explicit one, or
 /// duplicates.
 pub fn deletion_order(
     resources: &[Resource],
@@ -95,8 +94,8 @@ pub fn deletion_order(
     Ok(order.map(|index| plan.targets[index].object.clone()).collect())
 }
 
-/// Returns the steps of an apply in reverse. So custom resources whose CRD is among the objects go before the others of
-/// their phase, which may include the controller that removes their finalizers.
+/// Returns the steps of an apply in reverse. Custom resources whose CRD is among the objects come before the other
+/// objects of their phase, which may include the controller that removes their finalizers.
 fn deletion_steps(plan: &ObjectPlan<'_>, waves: &[String]) -> Result<Vec<ApplyStep>> {
     Ok(steps(plan, waves)?.into_iter().rev().collect())
 }
@@ -106,14 +105,14 @@ struct DeleteRun<'a> {
     cluster: &'a Cluster,
     options: &'a DeleteOptions,
     plan: &'a ObjectPlan<'a>,
-    /// Deadline of the wait, if any.
+    /// The deadline of the wait, if any.
     until: Option<Instant>,
-    /// Number of consecutive requests without response.
+    /// The number of consecutive requests without a response.
     unanswered: AtomicUsize,
     /// True if a wait timed out.
     is_late: bool,
     summary: DeleteSummary,
-    /// CRDs that are kept because some of their custom resources were not deleted.
+    /// The CRDs that are kept because some of their custom resources were not deleted.
     kept: FxHashSet<SmolStr>,
 }
 

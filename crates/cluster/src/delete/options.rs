@@ -14,10 +14,10 @@ pub const DELETE_TIMEOUT: Duration = Duration::from_secs(300);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum MissingObjects {
-    /// Report an error; other objects are still deleted.
+    /// Reports an error. Other objects are still deleted.
     #[default]
     Error,
-    /// Ignore them.
+    /// Ignores missing objects.
     Ignore,
 }
 
@@ -28,7 +28,7 @@ pub enum CompleteWhen {
     /// The server accepted the deletion.
     #[default]
     Accepted,
-    /// The object is gone within the given time. Objects that it depends on are deleted afterwards.
+    /// The object is gone within the given time. Objects on which it depends are deleted after that.
     Gone(Duration),
 }
 
@@ -45,10 +45,10 @@ pub struct DeleteOptions {
     pub dry_run: DryRun,
     /// Maximum number of parallel requests; at least one.
     pub parallel: usize,
-    /// The annotations with the wave of an object, a number that orders objects, in order of precedence. Objects with a
-    /// higher number are deleted first.
+    /// The annotations with the wave of an object, in order of precedence. A wave is a number. Objects of a higher wave
+    /// are deleted first.
     pub waves: Vec<String>,
-    /// Set to true to interrupt the deletion: pending requests may still finish, and nothing else is sent.
+    /// The interrupt flag. Once it is true, no more requests are sent. Pending requests may still finish.
     pub stop: Option<Arc<AtomicBool>>,
 }
 

@@ -1,4 +1,4 @@
-//! Waiting until objects are gone, with one list and one watch request for each kind and namespace.
+//! Waits until objects are gone, with one list and one watch request for each kind and namespace.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub(crate) struct TerminatingObject {
     pub(crate) uid: SmolStr,
 }
 
-/// Time limit and interrupt flag of a wait.
+/// The time limit and the interrupt flag of a wait.
 pub(crate) struct WaitLimit<'a> {
     pub(crate) until: Instant,
     pub(crate) stop: Option<&'a AtomicBool>,
@@ -49,10 +49,10 @@ pub(crate) async fn wait_until_gone(
     watch_collections(cluster, &collections, |seen| deletions.wait(seen, limit, report)).await
 }
 
-/// State of a wait: the objects that still exist.
+/// The state of a wait: the objects that still exist.
 struct Deletions {
     collections: Vec<Collection>,
-    /// By collection and name.
+    /// The objects that still exist, by index of the collection and name.
     there: FxHashMap<(usize, SmolStr), TerminatingState>,
     warned: FxHashSet<String>,
 }
@@ -61,7 +61,7 @@ struct Deletions {
 struct TerminatingState {
     terminating: TerminatingObject,
     held_by: Vec<String>,
-    /// True if the server does not show whether the object still exists.
+    /// True if the server does not show if the object still exists.
     is_hidden: bool,
 }
 
@@ -167,7 +167,7 @@ impl Deletions {
         }
     }
 
-    /// Updates the state of an object. An object with another UID is a new one.
+    /// Updates the state of an object. If it has another UID, it is a new object.
     fn now(&mut self, collection: usize, object: &Node) {
         let Some(name) = name(object) else { return };
         let key = (collection, name);

@@ -1,4 +1,4 @@
-//! Comparing one object.
+//! Compares one object.
 
 use std::sync::LazyLock;
 
@@ -51,7 +51,7 @@ pub(super) struct DiffRun<'a> {
     pub(super) dependents: &'a Dependents<'a>,
 }
 
-/// The CRDs of a run by name, each with true if it changes. Only those of rejected custom resources are compared.
+/// The CRDs of a run by name, with true for those that change. Only CRDs of rejected custom resources are compared.
 #[derive(Debug, Default)]
 pub(super) struct ChangingCrds(pub(super) Mutex<FxHashMap<SmolStr, bool>>);
 
@@ -65,10 +65,10 @@ pub(super) struct ObjectComparison<'a> {
 pub(super) struct Compared {
     pub(super) diff: ObjectDiff,
     pub(super) conflict: Option<ApplyConflict>,
-    /// The error of the server if it would reject the object because of immutable fields.
+    /// The server's error if it would reject the object because of immutable fields.
     pub(super) rejection: Option<Diagnostic>,
     pub(super) warnings: Vec<String>,
-    /// Notes of this program rather than of the server.
+    /// Notes of this program, which are not from the server.
     pub(super) notes: Vec<String>,
 }
 
@@ -147,8 +147,8 @@ impl ObjectComparison<'_> {
         }
     }
 
-    /// Compares an object with changed immutable fields locally. The result has the server's error unless the object
-    /// may be replaced.
+    /// Compares an object with changed immutable fields locally. The result contains the server's error, unless the
+    /// object may be replaced.
     async fn compare_immutable(
         &self,
         path: &str,
@@ -191,7 +191,7 @@ impl ObjectComparison<'_> {
         }
     }
 
-    /// Reads the live object as JSON; none if it does not exist.
+    /// Reads the live object as JSON. Returns `None` if it does not exist.
     async fn live(&self, path: &str) -> Result<LiveObject> {
         Ok(match self.run.cluster.send(&ApiRequest::object(path)).await?.into_result() {
             Ok(response) => Ok(Some(response.body)),
@@ -216,7 +216,8 @@ impl ObjectComparison<'_> {
         (live, self.dry_run(body).await)
     }
 
-    /// Sends a dry run for an object that was listed before. Reads the live object again if it has changed since.
+    /// Sends a dry run for an object that was already listed. If it has changed since then, reads the live object
+    /// again.
     async fn dry_run_with_listed(
         &self,
         path: &str,
@@ -234,7 +235,7 @@ impl ObjectComparison<'_> {
         (live, dry_run)
     }
 
-    /// Returns the request body for an existing object whose last-applied annotation is kept.
+    /// Returns the request body for an existing object that keeps its last-applied annotation.
     fn annotated(&self, live: Option<&[u8]>, body: Vec<u8>) -> Vec<u8> {
         let manager = &self.run.options.apply.field_manager;
         let live = live.filter(|_| self.run.options.apply.last_applied == LastApplied::Update);
@@ -242,7 +243,7 @@ impl ObjectComparison<'_> {
         live.and_then(|live| self.target.annotated_body(manager, &live)).unwrap_or(body)
     }
 
-    /// Returns the result for an object that applying would not change.
+    /// Returns the result for an object that an apply would not change.
     fn unchanged(&self, path: &str, live: &[u8]) -> std::result::Result<Compared, CompareError> {
         let live = self.read(path, live).map_err(|problem| self.stop(problem))?;
         let remarks = self.termination_note(&live).into_iter().collect();
@@ -335,7 +336,8 @@ impl ObjectComparison<'_> {
             // Field validation errors are reported as warnings, so that the remaining changes can be shown.
             field_validation: FieldValidation::Warn,
         };
-        // Even with `force_conflicts`, the first try is without force: its conflict names the fields that are taken.
+        // Even with `force_conflicts`, the first attempt is without force: its conflict contains the fields that are
+        // taken.
         let (mut force, mut conflict) = (Force::No, None);
         loop {
             let Some(request) = request(force).build(self.target, body.clone()) else {
@@ -356,7 +358,7 @@ impl ObjectComparison<'_> {
         }
     }
 
-    /// Sends an object as a dry-run update, for example to add defaults. Returns none if the server rejects it.
+    /// Sends an object as a dry-run update, for example to add defaults. Returns `None` if the server rejects it.
     async fn update(&self, path: &str, object: &Node) -> Result<Option<ApiResponse>> {
         let Ok(body) = to_json(object) else { return Ok(None) };
         let path = format!(
@@ -372,7 +374,7 @@ impl ObjectComparison<'_> {
         self.target.parse_response(json).map_err(invalid)
     }
 
-    /// Returns an object that does not exist yet as its manifest has it.
+    /// Returns the comparison of an object that does not exist yet. The new version is its manifest.
     fn addition(&self) -> Compared {
         let diff = self.tidy(None, self.target.manifest(&self.run.options.apply.field_manager));
         Compared { diff, conflict: None, rejection: None, warnings: Vec::new(), notes: Vec::new() }
@@ -396,7 +398,7 @@ impl ObjectComparison<'_> {
     }
 }
 
-/// Returns the diff of two versions of an object as it is shown.
+/// Returns the diff of two versions of an object as it is displayed.
 pub(super) fn tidied(
     target: &ObjectTarget<'_>,
     mut live: Option<Node>,
@@ -419,7 +421,7 @@ pub(super) fn tidied(
     ObjectDiff { version, digest, ..diff }
 }
 
-/// The resource version of an object.
+/// Returns the resource version of an object.
 fn version(object: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Versioned {
@@ -457,10 +459,10 @@ fn digest(live: Option<&Node>, merged: Option<&Node>) -> String {
     cache_key(&texts.each_ref().map(|text| text.as_deref().unwrap_or_default().as_bytes()))
 }
 
-/// Fields that servers set and nobody applies.
+/// Fields that servers set and that are never applied.
 const SERVER_FIELDS: [&str; 5] = ["creationTimestamp", "generation", "resourceVersion", "selfLink", "uid"];
 
-/// Selection of the server-set fields that are shown.
+/// Selection of the server-set fields that are displayed.
 #[derive(Clone, Copy)]
 struct Shown {
     status: bool,

@@ -1,4 +1,5 @@
-//! Conversion between the API versions of a kind, without a server: only where nothing but the version changes.
+//! Conversion between the API versions of a kind without a server. It is only possible if nothing but the version
+//! changes.
 
 use rustc_hash::FxHashSet;
 use serde_json::Value;
@@ -12,7 +13,7 @@ use smp_text::diagnostic::{Code, Diagnostic};
 pub(super) struct Conversions(FxHashSet<(String, String)>);
 
 impl Conversions {
-    /// Reads the conversions of CRDs.
+    /// Reads the conversion strategies of CRDs.
     pub(super) fn new(crds: &[Value]) -> Self {
         let text = |value: &Value, pointer: &str| {
             value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string()
@@ -21,8 +22,8 @@ impl Conversions {
         Self(by_webhook.map(|crd| (text(crd, "/spec/group"), text(crd, "/spec/names/kind"))).collect())
     }
 
-    /// Returns an error if a live object, or what its managers own, is in a version that only a server can convert to
-    /// that of the manifest.
+    /// Returns an error if only a server can convert a live object, or the fields that its managers own, to the version
+    /// of the manifest.
     pub(super) fn problem(&self, gvk: &Gvk, live: &Value, schema: &Schema) -> Option<Diagnostic> {
         let live_version = live["apiVersion"].as_str().unwrap_or_default();
         if !self.is_same(gvk, live_version, schema) {
@@ -55,7 +56,7 @@ impl Conversions {
                 !self.0.contains(&(gvk.group.to_string(), gvk.kind.to_string()))
             }
             (Some(own), Some(other)) => is_same_type([own, other], &mut FxHashSet::default()),
-            // A version that no longer exists has no owners.
+            // In a version that no longer exists, managers own no fields.
             (Some(_), None) => true,
             (None, _) => false,
         }

@@ -1,5 +1,5 @@
-//! Local comparison of custom resources whose CRD changes in the same run: the server still has the old schema and
-//! rejects, for example, a field that the new one adds.
+//! Local comparison of custom resources whose CRD changes in the same run. The server still has the old schema and
+//! rejects, for example, a field that the new schema adds.
 
 use smol_str::SmolStr;
 
@@ -13,7 +13,7 @@ use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
 impl ChangingCrds {
-    /// Returns true if a CRD of the run changes. Compares it with the server once, and keeps the result.
+    /// Returns true if a CRD of the run changes. Compares it with the server once and caches the result.
     async fn changes(&self, name: &SmolStr, comparison: &ObjectComparison<'_>) -> bool {
         let mut known = self.0.lock().await;
         if let Some(changes) = known.get(name) {
@@ -28,8 +28,8 @@ impl ChangingCrds {
 }
 
 impl<'a> ObjectComparison<'a> {
-    /// Returns the CRD among the objects that defines the object's kind, if the server may have rejected the object
-    /// because that CRD changes.
+    /// Returns the CRD of the object if it is among the objects and the server may have rejected the object because
+    /// this CRD changes.
     pub(super) async fn changing_crd(&self, api_error: &ApiError) -> Option<&'a ObjectTarget<'a>> {
         if !api_error.may_lack_schema() {
             return None;
@@ -41,7 +41,7 @@ impl<'a> ObjectComparison<'a> {
         self.run.changing_crds.changes(name, &comparison).await.then_some(definition)
     }
 
-    /// Compares the live object with the manifest merged into it by the schema of the CRD.
+    /// Compares the live object with the result of merging the manifest into it by the schema of the CRD.
     ///
     /// # Errors
     /// The CRD or the live object is invalid, or the manifest cannot be merged.
@@ -67,7 +67,7 @@ impl<'a> ObjectComparison<'a> {
         })
     }
 
-    /// Returns the live object as an apply by a schema would change it, with the defaults of the schema.
+    /// Returns the live object after an apply by a schema, with the defaults of the schema.
     ///
     /// # Errors
     /// The manifest or the live object does not match the schema.

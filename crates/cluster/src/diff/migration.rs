@@ -11,8 +11,8 @@ use smp_merge::managed_fields::{FieldSet, ManagedFields};
 use smp_merge::patch::LAST_APPLIED;
 use smp_text::yaml::Node;
 
-/// An object that was applied client-side. Applying takes ownership of the fields of client-side appliers, which a
-/// dry run cannot do.
+/// An object that was applied client-side. An apply takes ownership of the fields of client-side appliers, which a dry
+/// run cannot do.
 pub(super) struct PendingMigration {
     managed: ManagedFields,
     /// The fields that the migration removes.
@@ -32,7 +32,7 @@ impl PendingMigration {
         Some(Self { managed, removed })
     }
 
-    /// Returns a conflict without the fields that the migration takes over; `None` if none remains.
+    /// Returns a conflict without the fields that the migration takes over. Returns `None` if none remain.
     pub(super) fn without_migrated(&self, conflict: ApplyConflict) -> Option<ApplyConflict> {
         conflict.without(&self.managed.client_side_appliers())
     }

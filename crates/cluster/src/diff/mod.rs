@@ -37,11 +37,11 @@ use smp_text::diagnostic::{Diagnostic, Result};
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct DiffReport {
-    /// All objects that could be compared, changed or not, in their order.
+    /// All objects that could be compared, including unchanged ones, in their order.
     pub objects: Vec<ObjectDiff>,
-    /// Fields of other managers that an apply takes only with `--force-conflicts`.
+    /// Fields of other managers that an apply only takes with `--force-conflicts`.
     pub conflicts: Vec<ApplyConflict>,
-    /// Fields that applying would take from other managers.
+    /// Fields that an apply would take from other managers.
     pub taken: Vec<ApplyConflict>,
     /// Objects that left the ApplySet and would not be pruned.
     pub kept: Vec<KeptObject>,
@@ -58,18 +58,17 @@ pub struct DiffReport {
     warned: FxHashSet<String>,
 }
 
-/// Compares objects with the live ones, without changing anything.
+/// Compares objects with the live ones. Changes nothing.
 ///
-/// An object whose namespace or kind is among the objects and does not exist on the server yet is shown as an
-/// addition, as in its manifest. A custom resource that the server rejects while its CRD changes in the same run is
-/// compared locally, with a note. An object with changed immutable fields is compared locally as well; that is an error
-/// unless its kind may be replaced. If the server would reject any other object, that is an error.
+/// If the namespace or kind of an object is among the objects and does not exist on the server yet, the object is shown
+/// as an addition, as in its manifest. A custom resource that the server rejects while its CRD changes in the same run
+/// is compared locally, with a note. An object with changed immutable fields is also compared locally, and is an error
+/// unless its kind may be replaced. Any other object that the server would reject is an error.
 ///
-/// Each object is sent as a server-side dry run, with one exception: the dry run is skipped where server-side
-/// apply cannot change anything. All applied fields must be owned by the manager and have the same values already,
-/// and the kind must be built-in (except pods). In addition, no webhook or admission policy may handle updates of
-/// the kind, and the user must have permission to check that and to apply the kind. Server warnings for such
-/// objects are not shown.
+/// Each object is sent as a server-side dry run, except if server-side apply cannot change anything. In this case, all
+/// applied fields are owned by the manager and already have the same values, and the kind is built-in, but not Pod.
+/// Also, no webhook or admission policy handles updates of the kind, and the user has permission to check this and to
+/// apply the kind. Server warnings for such objects are not shown.
 ///
 /// # Errors
 /// The server cannot be reached, or an object cannot be sent.
@@ -77,7 +76,7 @@ pub fn diff(cluster: &Cluster, resources: &[Resource], options: &DiffOptions) ->
     compare_all(cluster, resources, options, None)
 }
 
-/// Compares objects. `parent_namespace` is that of an ApplySet's parent, which may have to be created as well.
+/// Compares objects. `parent_namespace` is the namespace of an ApplySet's parent, which may also have to be created.
 fn compare_all(
     cluster: &Cluster,
     resources: &[Resource],
@@ -89,7 +88,7 @@ fn compare_all(
         let mut report = DiffReport::default();
         report.add_namespaces(cluster, &mut plan, options, parent_namespace).await?;
         let predecessors = &Predecessors::load(cluster, &plan).await?;
-        // Managed fields have a timestamp, which a dry run changes.
+        // Managed fields contain a timestamp, which a dry run changes.
         let manager = Some(options.apply.field_manager.as_str()).filter(|_| !options.show_managed_fields);
         let targets: Vec<_> = plan.targets.iter().collect();
         let known = &KnownObjects::list_known(cluster, &targets, manager, &mut None).await;
@@ -115,13 +114,13 @@ fn compare_all(
 }
 
 impl DiffReport {
-    /// Returns true if applying would succeed.
+    /// Returns true if an apply would succeed.
     #[must_use]
     pub fn is_success(&self) -> bool {
         self.problems.is_empty() && self.conflicts.is_empty() && self.rejections.is_empty()
     }
 
-    /// Adds the namespaces that would be created, if that is enabled.
+    /// Adds the namespaces that would be created, if the options enable that.
     async fn add_namespaces(
         &mut self,
         cluster: &Cluster,

@@ -1,4 +1,5 @@
-//! Applying to objects of a dump, without a server: what an apply would change, with conflicts and defaults.
+//! Applies objects to those of a dump, without a server. Returns the changes that an apply would make, including
+//! conflicts and defaults.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
@@ -33,13 +34,14 @@ use smp_text::yaml::Node;
 pub struct OfflineApply {
     /// The object.
     pub object: Object,
-    /// The object of the dump, if it is there.
+    /// The object in the dump, if it contains the object.
     pub live: Option<Node>,
-    /// The object as the server would return it, apart from times and what servers allocate. Conflicts are forced.
+    /// The object as the server would return it, except for times and values that servers allocate. Conflicts are
+    /// forced.
     pub applied: Node,
     /// The change.
     pub change: ApplyChange,
-    /// The fields that would be taken, or that prevent the apply unless it is forced.
+    /// The fields that would be taken or, without force, that prevent the apply.
     pub conflict: Option<ApplyConflict>,
 }
 
@@ -49,17 +51,17 @@ pub struct OfflineApply {
 pub struct OfflineReport {
     /// The objects that can be applied or have conflicts, in their order.
     pub objects: Vec<OfflineApply>,
-    /// The errors of objects that the server would reject, or that cannot be compared without one.
+    /// The errors of objects that the server would reject, or that cannot be compared without a server.
     pub problems: Vec<Diagnostic>,
     /// The kinds without a schema, whose types are deduced.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Applies objects to those of a dump, as a server would. `schema` has the kinds of custom resources; CRDs among the
-/// objects and in the dump are added. `time` is that of the apply, in RFC 3339.
+/// Applies objects to those of a dump, as a server would. `schema` contains the kinds of custom resources. CRDs among
+/// the objects and in the dump are added to it. `time` is the time of the apply, in RFC 3339.
 ///
 /// # Errors
-/// Objects without API version or name, or duplicates; a CRD is malformed.
+/// Objects have no API version or name or are duplicates, or a CRD is malformed.
 pub fn apply_offline(
     resources: &[Resource],
     live: &[Value],
@@ -78,10 +80,10 @@ pub fn apply_offline(
     Ok(report)
 }
 
-/// Compares objects with those of a dump, as [`diff`](super::diff()) does with a server.
+/// Compares objects with those of a dump, like [`diff`](super::diff()) with a server.
 ///
 /// # Errors
-/// As for [`apply_offline`].
+/// The errors of [`apply_offline`].
 pub fn diff_offline(
     resources: &[Resource],
     live: &[Value],
@@ -109,7 +111,7 @@ fn rejected(target: &ObjectTarget<'_>, problem: Diagnostic) -> Diagnostic {
     target.located(problem.map_text(|text| secret::mask_values(text, target.resource)))
 }
 
-/// Resolves the objects by their CRDs, which are in the dump or among them.
+/// Resolves the objects with the CRDs in the dump and among the objects.
 fn read<'a>(
     resources: &'a [Resource],
     live: &'a [Value],
@@ -117,7 +119,7 @@ fn read<'a>(
     schema: Schema,
 ) -> Result<(ObjectPlan<'a>, Dump<'a>)> {
     let dumped = live.iter().filter(|object| Gvk::from_object(object).is_some_and(|gvk| gvk.is_crd()));
-    // The server has accepted these, so a malformed one only lacks fields that the schema would need.
+    // The server accepted these CRDs, so a malformed one only lacks fields that the schema would need.
     let dumped = dumped.filter_map(|crd| Resource::new(Node::from(crd), &Schema::empty()).ok());
     let own = resources.iter().filter(|resource| resource.id().gvk.is_crd()).cloned();
     let definitions: Vec<Resource> = dumped.chain(own).collect();
@@ -130,7 +132,7 @@ type ObjectKey = (SmolStr, SmolStr, SmolStr, SmolStr);
 
 /// The objects of a dump, and their types.
 struct Dump<'v> {
-    /// Each object in the versions in which the dump has it.
+    /// Each object in those versions in which the dump contains it.
     objects: FxHashMap<ObjectKey, Vec<&'v Value>>,
     schema: Schema,
     conversions: Conversions,
@@ -150,7 +152,8 @@ impl<'v> Dump<'v> {
         })
     }
 
-    /// Returns the object of the dump, in the version of the manifest if the dump has it in several ones.
+    /// Returns the object in the dump. If the dump contains it in several versions, returns the one in the version of
+    /// the manifest.
     fn find(&self, target: &ObjectTarget<'_>) -> Option<&'v Value> {
         let Object { gvk, namespace, name } = &target.object;
         let key = (gvk.group.clone(), gvk.kind.clone(), namespace.clone(), name.clone());
@@ -241,7 +244,8 @@ impl<'v> Dump<'v> {
         }
     }
 
-    /// Sets the generation of a new object, and raises that of a live object if the change counts.
+    /// Sets `metadata.generation` of a new object, and increments that of a live one if the change is a new generation.
+    /// Also updates the annotation with the template generation of a DaemonSet.
     fn raise_generation(&self, gvk: &Gvk, live: Option<&Value>, applied: &mut Value) {
         if gvk.group == "apps" && gvk.kind == "DaemonSet" {
             let template = |object: &Value| object["spec"]["template"].clone();
@@ -262,7 +266,8 @@ impl<'v> Dump<'v> {
         }
     }
 
-    /// Returns the fields that nobody owns by requests for the object itself: its status, if that is a subresource.
+    /// Returns the fields that no manager owns through requests for the object itself: its status, if that is a
+    /// subresource.
     fn reset_fields(&self, gvk: &Gvk) -> FieldSet {
         let has_status = || self.schema.kind(gvk).is_some_and(|kind| kind.has_field("status"));
         let is_reset = if is_built_in(gvk) { has_status() } else { self.with_status.contains(gvk) };
@@ -273,7 +278,7 @@ impl<'v> Dump<'v> {
 /// Returns the objects of a dump by their keys.
 ///
 /// # Errors
-/// Two of them are the same object at different times: it is unknown which one is live.
+/// Two of the objects are the same object at different times, so it is unknown which one is live.
 fn by_key(live: &[Value]) -> Result<FxHashMap<ObjectKey, Vec<&Value>>> {
     let text = |value: &Value, pointer: &str| {
         SmolStr::from(value.pointer(pointer).and_then(Value::as_str).unwrap_or_default())
@@ -298,7 +303,7 @@ fn by_key(live: &[Value]) -> Result<FxHashMap<ObjectKey, Vec<&Value>>> {
     Ok(objects)
 }
 
-/// Returns the object after the migration from client-side apply, which an apply completes.
+/// Returns the object after the migration from client-side apply. The following apply completes it.
 fn migrated(live: &Value, manager: &str) -> Value {
     let mut live = live.clone();
     let Ok(mut managed) = ManagedFields::from_object(&live) else { return live };
@@ -312,7 +317,8 @@ fn migrated(live: &Value, manager: &str) -> Value {
     live
 }
 
-/// Returns the object after another manager has taken the last-applied annotation over, which an apply as kubectl keeps.
+/// Returns the object after another manager has taken over the last-applied annotation, so that an apply as kubectl
+/// keeps it.
 fn with_annotation(live: Value, manager: &str, rules: &Options<'_>) -> Result<Value> {
     let Some(kept) = annotation_to_keep(&live, manager) else { return Ok(live) };
     apply(Some(&live), &kept, ANNOTATION_MANAGER, &rules.clone().force(true))?.into_object()

@@ -1,5 +1,5 @@
-//! Predecessors of objects with content hashes in their names: changed content gives the object a new name, and it
-//! replaces the former one.
+//! Predecessors of objects with content hashes in their names. Changed content gives the object a new name, and the new
+//! object replaces the former one.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
@@ -76,7 +76,7 @@ impl Predecessors {
     }
 }
 
-/// Returns the name without the hash suffix, if the object has one that matches its content.
+/// Returns the name without the hash suffix, if the object has a suffix that matches its content.
 fn stem<'t>(target: &'t ObjectTarget<'_>) -> Option<&'t str> {
     let stem = name_without_hash(&target.object.name)?;
     let is_generated = target.resource.generated.is_some_and(|generated| generated.name_hash);

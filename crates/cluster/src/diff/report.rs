@@ -31,13 +31,13 @@ pub enum PlannedChange {
     Created,
     /// Fields of the object would change.
     Changed,
-    /// The object has a content hash in its name, and replaces the one with the former content.
+    /// The object has a content hash in its name, and replaces the object with the former content.
     Renamed,
-    /// The object would be created, and one with the same name in another namespace would be pruned.
+    /// The object would be created, and an object with the same name in another namespace would be pruned.
     Moved,
     /// The object would be deleted and recreated.
     Replaced,
-    /// The object exists and would become a member of the ApplySet, which did not create it.
+    /// The object exists, and the ApplySet, which did not create it, would adopt it.
     Adopted,
     /// The object would be deleted because it left the ApplySet.
     Pruned,
@@ -46,7 +46,7 @@ pub enum PlannedChange {
 }
 
 impl PlannedChange {
-    /// The word for the change.
+    /// Returns the word for the change.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -62,7 +62,7 @@ impl PlannedChange {
     }
 }
 
-/// A class of changes that deserve a second look.
+/// A class of changes that users should review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Risk {
@@ -77,7 +77,7 @@ pub enum Risk {
 }
 
 impl Risk {
-    /// The name of the class.
+    /// Returns the name of the class.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -89,29 +89,28 @@ impl Risk {
     }
 }
 
-/// Two versions of one object, without the fields that only servers set and, by default, without the values of
-/// Secrets.
+/// Two versions of one object, without the fields that only servers set and, by default, without the values of Secrets.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ObjectDiff {
     /// The object.
     pub object: Object,
-    /// The live object; none if it would be created.
+    /// The live object; `None` if the object would be created.
     pub live: Option<Node>,
-    /// The name of the live object if it differs: an object with a content hash in its name replaces the one with
-    /// the former content.
+    /// The name of the live object if it differs: an object with a content hash in its name replaces the one with the
+    /// former content.
     pub predecessor: Option<String>,
-    /// The object after applying; none if it would be deleted.
+    /// The object after the apply; `None` if it would be deleted.
     pub merged: Option<Node>,
     /// The change.
     pub change: PlannedChange,
-    /// The namespace that a moved object comes from, or that a pruned one moves to.
+    /// The former namespace of a moved object, or the new namespace of a pruned one that moves.
     pub moved: Option<SmolStr>,
     /// The risks of the change, with explanations.
     pub risks: Vec<(Risk, String)>,
     /// UID and resource version of the live object.
     pub version: Option<LiveVersion>,
-    /// A hash of both versions, including the values of Secrets; none unless requested.
+    /// A hash of both versions, including the values of Secrets; `None` unless requested.
     pub digest: Option<String>,
 }
 
@@ -154,14 +153,14 @@ impl ObjectDiff {
         }
     }
 
-    /// Returns true if applying would change anything that is shown.
+    /// Returns true if an apply would change any displayed field.
     #[must_use]
     pub fn is_changed(&self) -> bool {
         self.change != PlannedChange::Unchanged
     }
 
-    /// Returns both versions as canonical YAML. The first is empty without a live object, the second if the object
-    /// would be deleted.
+    /// Returns both versions as canonical YAML. The first one is empty if there is no live object, the second one if
+    /// the object would be deleted.
     pub fn texts(&self) -> Result<(String, String)> {
         Ok((canonical(self.live.as_ref())?, canonical(self.merged.as_ref())?))
     }

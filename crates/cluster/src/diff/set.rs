@@ -1,4 +1,4 @@
-//! The preview of a whole run: besides the changes of the objects, what the ApplySet adopts and prunes.
+//! The preview of a whole run: the changes of the objects, and the objects that the ApplySet adopts and prunes.
 
 use futures::TryStreamExt as _;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -20,11 +20,12 @@ use smp_merge::schema::Gvk;
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Result, counted};
 
-/// Compares objects with the live ones, and adds what their ApplySet would adopt and prune, without changing
-/// anything. The resources get the label of the ApplySet.
+/// Compares objects with the live ones, and adds the objects that their ApplySet would adopt and prune. Changes nothing
+/// on the server. The resources get the label of the ApplySet.
 ///
 /// # Errors
-/// As for [`diff`](super::diff()); the parent of the ApplySet cannot be used, or its members cannot be listed.
+/// The errors of [`diff`](super::diff()). Also, the parent of the ApplySet cannot be used, or its members cannot be
+/// listed.
 pub fn preview(
     cluster: &Cluster,
     resources: &mut [Resource],
@@ -81,7 +82,7 @@ fn deleted_objects(removed: &[ObjectDiff]) -> DeletedObjects {
     DeletedObjects { uids: uids.collect(), names: names.collect() }
 }
 
-/// Finds what is deleted along with pruned objects.
+/// Finds the objects that are deleted together with pruned objects.
 struct Loss<'c> {
     cluster: &'c Cluster,
     cascade: Cascade,
@@ -112,7 +113,7 @@ impl Loss<'_> {
     }
 }
 
-/// The identity of an object, regardless of its version and namespace.
+/// The identity of an object, whatever its version and namespace are.
 type MovedKey = (SmolStr, SmolStr, SmolStr);
 
 fn moved_key(Object { gvk, name, .. }: &Object) -> MovedKey {
@@ -135,7 +136,7 @@ impl DiffReport {
         self.notes.extend(notes);
     }
 
-    /// Connects each pruned object with a new one of the same name in another namespace, unless there are several.
+    /// Connects each pruned object with the new object of the same name in another namespace, unless there are several.
     fn connect_moves(&mut self, removed: &mut [ObjectDiff]) {
         let mut new: FxHashMap<MovedKey, Vec<&mut ObjectDiff>> = FxHashMap::default();
         for one in self.objects.iter_mut().filter(|one| one.change == PlannedChange::Created) {

@@ -1,4 +1,4 @@
-//! The collections to watch: those of the objects, and for workloads those of related objects.
+//! The collections to watch: those of the objects and, for workloads, those of related objects.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(super) struct WatchedCollections {
     pub(super) collections: Vec<Collection>,
     /// The objects of each collection by name, as indices of the targets.
     pub(super) targets: Vec<FxHashMap<SmolStr, usize>>,
-    /// By namespace, the gates of collections that only matter while an object of the namespace is not ready.
+    /// By namespace, the gates of collections that are only watched while an object of the namespace is not ready.
     pub(super) gates: FxHashMap<SmolStr, Vec<Arc<Notify>>>,
     indices: FxHashMap<(Gvk, SmolStr), usize>,
 }
@@ -77,7 +77,7 @@ impl WatchedCollections {
         self.targets[index].insert(object.name.clone(), position);
     }
 
-    /// Adds a collection of related objects, which is watched once an object of the namespace is not ready.
+    /// Adds a collection of related objects. It is watched as soon as an object of the namespace is not ready.
     fn add_companions(
         &mut self,
         namespace: &SmolStr,
@@ -113,7 +113,8 @@ impl WatchedCollections {
     }
 }
 
-/// Returns true for built-in kinds without status. They are ready as soon as they exist, unless they have a rule.
+/// Returns true for built-in kinds without a status. Their objects are ready as soon as they exist, unless they have a
+/// readiness rule.
 fn has_no_status(schema: &Schema, gvk: &Gvk) -> bool {
     schema.kind(gvk).is_some_and(|kind| !kind.has_field("status"))
 }

@@ -7,7 +7,7 @@ use crate::plan::Object;
 use crate::status::{ObjectStatus, Readiness};
 use smp_text::source::Span;
 
-/// The state of an object that is waited for.
+/// The state of an object for which the run waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WaitedObject {
@@ -15,13 +15,13 @@ pub struct WaitedObject {
     pub object: Object,
     /// The status of the object.
     pub status: ObjectStatus,
-    /// The location of its annotation [`READY`](crate::READY) in the manifest, if the status results from it.
+    /// The location of the annotation [`READY`](crate::READY) in the manifest, if the status results from it.
     pub rule_span: Option<Span>,
     /// The time of creation.
     pub created: Option<SystemTime>,
-    /// The last event of type Warning about it, its ReplicaSet or its Pods.
+    /// The last event of type Warning about the object, its ReplicaSet or its Pods.
     pub warning: Option<WarningEvent>,
-    /// Number of container restarts of its current Pods.
+    /// The number of container restarts of its current Pods.
     pub restarts: u64,
     /// Problems of its current Pods.
     pub problems: Vec<PodProblem>,
@@ -45,7 +45,7 @@ pub enum WaitEvent<'e> {
     Changed(&'e WaitedObject),
     /// Sent about once a second: the objects that are not ready.
     Waiting(&'e [WaitedObject]),
-    /// A warning, for example that waiting may take longer. Each text is reported once.
+    /// A warning, for example that the wait may take longer. Each text is reported once.
     Warning(&'e str),
 }
 
@@ -67,7 +67,7 @@ pub enum WaitEnd {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct WaitResult {
-    /// The reason why it ended.
+    /// The reason why the wait ended.
     pub end: WaitEnd,
     /// Number of objects that are ready.
     pub ready: usize,

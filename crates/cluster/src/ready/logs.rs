@@ -15,15 +15,15 @@ use smp_text::source::SecretValues;
 /// Maximum number of logs that are read.
 const MAX_LOGS: usize = 10;
 
-/// Maximum number of lines of a log, and of bytes that the server sends.
+/// The maximum number of lines of a log.
 const MAX_LOG_LINES: usize = 10;
 const MAX_LOG_BYTES: usize = 8 << 10;
 
-/// Maximum time for all logs. A kubelet may be unreachable.
+/// The maximum time for all logs. A kubelet may be unreachable.
 const LOG_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Reads the logs of the first problems. Values of the Secrets among the resources are masked. Logs that cannot be read
-/// are left out: the result is complete without them.
+/// are skipped, since they are optional.
 pub(super) async fn read_logs(cluster: &Cluster, resources: &[Resource], result: &mut WaitResult) {
     let secrets = secret_values(resources.iter().map(Resource::node));
     let objects = result.failed.iter_mut().chain(&mut result.unready);
@@ -50,7 +50,7 @@ async fn log_lines(
         encode_segment(namespace),
         encode_segment(&problem.pod),
         encode_segment(problem.container.as_deref()?),
-        // A container that is about to be started again has no log of its own yet.
+        // A container that is about to be restarted has no log of its own yet.
         problem.reason.ends_with("BackOff"),
     );
     let response = cluster.send(&ApiRequest::get(path)).await.ok()?.into_result().ok()?;

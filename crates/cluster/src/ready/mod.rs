@@ -1,7 +1,7 @@
 //! Waits until objects are ready, with one list and one watch request for each kind and namespace.
 //!
-//! The readiness of a single object is computed by `status`; this module collects the required state. Progress is
-//! reported through a callback.
+//! `status` computes the readiness of a single object. This module collects the required state. Progress is reported
+//! through a callback.
 
 mod collections;
 mod events;
@@ -36,13 +36,13 @@ use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 use smp_text::yaml::Node;
 use tracker::{FIRST_EVALUATION, ReadinessTracker, TrackerOptions};
 
-/// Waits until all objects are ready, one has failed, or the wait times out.
+/// Waits until all objects are ready, an object has failed, or the wait times out.
 ///
-/// The objects are read from the server by kind, namespace and name; the other fields of the resources are
-/// ignored. Continue with further steps only if [`WaitResult::is_ready`] returns true.
+/// The objects are read from the server by kind, namespace and name. The other fields of the resources are ignored.
+/// Continue with further steps only if [`WaitResult::is_ready`] returns true.
 ///
 /// # Errors
-/// The server cannot be queried at all, an object cannot be mapped to an API resource, or its annotation
+/// The server cannot be queried, an object cannot be mapped to an API resource, or its annotation
 /// [`READY`](crate::READY) is invalid. Later errors are part of the result.
 pub fn wait_until_ready(
     cluster: &Cluster,
@@ -65,7 +65,7 @@ pub fn wait_until_ready(
             |target: &&ObjectTarget<'_>| options.kinds.is_empty() || kinds.contains(&target.object.gvk);
         let targets: Vec<&ObjectTarget<'_>> = plan.targets.iter().filter(is_selected).collect();
         if targets.is_empty() && !kinds.unmatched.is_empty() {
-            // Otherwise a later prune would treat a misspelt kind as ready.
+            // Otherwise a misspelled kind would be treated as ready, and a later prune would run.
             return Err(nothing_to_wait_for());
         }
         let without = before(until, without_status(cluster, &targets, options.level)).await?;
@@ -79,10 +79,10 @@ pub fn wait_until_ready(
     })
 }
 
-/// Awaits requests that come before the first evaluation.
+/// Awaits requests that are sent before the first evaluation.
 ///
 /// # Errors
-/// They take too long.
+/// The requests take too long.
 async fn before<T>(until: Instant, requests: impl Future<Output = T>) -> Result<T> {
     timeout_at(until, requests).await.map_err(|_| {
         let message = "the wait timed out while reading kinds and CRDs from the server";
@@ -96,11 +96,11 @@ fn nothing_to_wait_for() -> Diagnostic {
     Diagnostic::error(Code::NoMatch, message).help("specify kinds of the applied objects")
 }
 
-/// Validates the kinds to wait for, before anything is applied. `flag` is the flag that named them. No kinds means
-/// all.
+/// Validates the kinds to wait for, before anything is applied. `flag` is the flag with the kinds. If there are none,
+/// all kinds are waited for.
 ///
 /// # Errors
-/// A kind is unknown to both the objects and the server, or none of the objects is of these kinds.
+/// Neither the objects nor the server have a kind, or no object is of these kinds.
 pub fn check_wait_kinds(
     cluster: &Cluster,
     resources: &[Resource],
@@ -128,7 +128,7 @@ pub fn check_wait_kinds(
 /// Validates the annotations [`READY`](crate::READY) of resources, before anything is applied or waited for.
 ///
 /// # Errors
-/// All invalid annotations.
+/// All errors of invalid annotations.
 pub(crate) fn check_ready_rules(resources: &[Resource]) -> Result<()> {
     let mut problems = Problems::default();
     for resource in resources {
@@ -152,7 +152,7 @@ async fn judged(
     loop {
         if let Ok(Some((collection, sight))) = timeout_at(tick, seen.recv()).await {
             judge.handle(collection, sight);
-            // Process all events that have arrived before evaluating.
+            // All events that have arrived are processed before the evaluation.
             while let Ok((collection, sight)) = seen.try_recv() {
                 judge.handle(collection, sight);
             }
@@ -167,7 +167,7 @@ async fn judged(
     }
 }
 
-/// Returns how objects of each kind without status are treated.
+/// Returns how to treat objects without a status, for each kind.
 async fn without_status(
     cluster: &Cluster,
     targets: &[&ObjectTarget<'_>],
@@ -191,7 +191,7 @@ async fn without_status(
     found
 }
 
-/// Returns true if the CRD of a kind has a status subresource, or cannot be read.
+/// Returns true if the CRD of a kind has a status subresource or cannot be read.
 async fn has_status(cluster: &Cluster, mapping: &ResourceMapping) -> bool {
     let Ok(answer) = cluster.get(&ApiRequest::object(mapping.crd_path())).await else { return true };
     let Ok(crd) = json::parse_object(&answer.body) else { return true };

@@ -14,26 +14,27 @@ pub const FAILURE_GRACE: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum ReadinessLevel {
-    /// Those of kstatus.
+    /// The requirements of kstatus.
     #[default]
     Kstatus,
-    /// In addition, the controller of a custom resource must have set its status, if its CRD has one.
+    /// In addition, the controller of a custom resource must have set its status, if its CRD has a status.
     RequireController,
 }
 
 /// Options of [`wait_until_ready`](super::wait_until_ready).
 #[derive(Debug, Clone)]
 pub struct WaitOptions {
-    /// Kinds to wait for: by kind, plural or short name, with or without `.group`. An empty list means all.
+    /// The kinds to wait for: by kind, plural or short name, with or without `.group`. If the list is empty, all kinds
+    /// are waited for.
     pub kinds: Vec<String>,
-    /// Maximum time to wait in total. Zero evaluates once.
+    /// The maximum time to wait. Zero evaluates the objects once.
     pub timeout: Duration,
     /// Grace period for failures that may be temporary: image pull errors, crash loops, unschedulable Pods, and
     /// conditions `Stalled` without observed generation.
     pub failure_grace: Duration,
     /// Requirements for ready objects.
     pub level: ReadinessLevel,
-    /// Ends the wait when set to true.
+    /// The interrupt flag. When it becomes true, the wait ends.
     pub stop: Option<Arc<AtomicBool>>,
 }
 

@@ -1,4 +1,5 @@
-//! Problems of Pods: containers that do not start or end with an error, Pods that are not scheduled, and warning events.
+//! Problems of Pods: containers that do not start or that end with an error, Pods that are not scheduled, and warning
+//! events.
 
 use std::fmt;
 use std::time::SystemTime;
@@ -12,7 +13,7 @@ use smp_text::yaml::{Node, Resolved};
 pub struct PodProblem {
     /// The name of the Pod.
     pub pod: String,
-    /// The name of the container, if it is a problem of one.
+    /// The name of the container, if the problem is that of a container.
     pub container: Option<String>,
     /// The reason, such as `ImagePullBackOff`.
     pub reason: String,
@@ -24,7 +25,7 @@ pub struct PodProblem {
     pub log: Vec<String>,
 }
 
-/// The last event of type Warning about an object or the objects that belong to it.
+/// The last event of type Warning about an object, or about objects that belong to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WarningEvent {
@@ -49,7 +50,8 @@ pub struct ContainerExit {
 }
 
 impl fmt::Display for PodProblem {
-    /// `web-5d4, container app: CrashLoopBackOff: back-off 5m0s; it exited with code 1 (Error)`
+    /// Formats the problem, for example as `web-5d4, container app: CrashLoopBackOff: back-off 5m0s; it exited with
+    /// code 1 (Error)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.pod)?;
         if let Some(container) = &self.container {
@@ -80,7 +82,7 @@ const WAITING_REASONS: [&str; 8] = [
     "RunContainerError",
 ];
 
-/// The remedies for reasons of problems and warning events.
+/// The help for reasons of problems and warning events.
 const HELP: [(&str, &str); 12] = [
     ("ErrImagePull", IMAGE_HELP),
     ("ImagePullBackOff", IMAGE_HELP),
@@ -110,7 +112,7 @@ fn help_for(reason: &str) -> Option<&'static str> {
 }
 
 impl PodProblem {
-    /// Returns advice for the problem, if it is a known one.
+    /// Returns the help for the problem, if it is a known one.
     #[must_use]
     pub fn help(&self) -> Option<&'static str> {
         let exit =
@@ -118,7 +120,7 @@ impl PodProblem {
         help_for(exit.unwrap_or(&self.reason))
     }
 
-    /// Returns the problem of a Pod, and whether it keeps the Pod from becoming ready without intervention.
+    /// Returns the problem of a Pod, and true if the Pod cannot become ready without intervention because of it.
     pub(super) fn find(pod: &Node) -> Option<(Self, bool)> {
         let name = text(pod, &["metadata", "name"]).unwrap_or_default();
         let in_container = |container: &Node, state: &Node, exit: Option<&Node>| Self {
@@ -166,7 +168,7 @@ impl PodProblem {
 }
 
 impl WarningEvent {
-    /// Returns advice for the event, if it is a known one.
+    /// Returns the help for the event, if it is a known one.
     #[must_use]
     pub fn help(&self) -> Option<&'static str> {
         let has = |part: &str| self.message.contains(part);

@@ -1,6 +1,6 @@
 //! Pods, ReplicaSets and events that belong to workloads.
 //!
-//! Only Pods of the current revision of a workload count: Pods that a rollout replaces may crash.
+//! Only Pods of the current revision of a workload are evaluated, because Pods that a rollout replaces may crash.
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
@@ -15,7 +15,7 @@ use smp_text::yaml::{Node, Resolved};
 pub(super) struct RelatedObjects {
     pods: FxHashMap<SmolStr, Pod>,
     replica_sets: FxHashMap<SmolStr, ReplicaSet>,
-    /// The last event of type Warning, by the UID of the object that it is about.
+    /// The last event of type Warning, by the UID of the object to which it refers.
     warnings: FxHashMap<SmolStr, WarningEvent>,
 }
 
@@ -29,7 +29,7 @@ struct Pod {
     problem: Option<CurrentProblem>,
 }
 
-/// The problem of a Pod, and since when it keeps the Pod from becoming ready without intervention, if it does.
+/// The problem of a Pod. If the Pod cannot become ready without intervention, also the time since when.
 #[derive(Debug, Clone)]
 struct CurrentProblem {
     problem: PodProblem,
@@ -89,7 +89,7 @@ fn namespace(node: &Node) -> SmolStr {
 }
 
 impl RelatedObjects {
-    /// Removes the ReplicaSets of a namespace before a new list.
+    /// Removes the ReplicaSets of a namespace before they are listed again.
     pub(super) fn forget_replica_sets(&mut self, namespace: &str) {
         self.replica_sets.retain(|_, set| set.namespace != namespace);
     }
@@ -174,7 +174,7 @@ impl RelatedObjects {
         let direct =
             pods.get(own.as_str()).into_iter().flatten().filter(|(_, pod)| pod.is_current(kind, object));
         let of_sets = sets.iter().flat_map(|set| pods.get(set.as_str()).into_iter().flatten());
-        // A Pod among the objects has its own problems.
+        // A Pod among the objects has problems of its own.
         let itself = self.pods.get_key_value(&own);
         let mut members: Vec<(&SmolStr, &Pod)> = direct.chain(of_sets).copied().chain(itself).collect();
         members.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
@@ -195,7 +195,7 @@ impl RelatedObjects {
 /// Objects with their UIDs, by the UID of their owner.
 type ByOwner<'o, T> = FxHashMap<&'o str, Vec<(&'o SmolStr, &'o T)>>;
 
-/// Groups objects by their owner. Objects without an owner are left out.
+/// Groups objects by their owner. Objects without an owner are omitted.
 fn by_owner<'o, T>(
     objects: &'o FxHashMap<SmolStr, T>,
     owner: impl Fn(&'o T) -> Option<&'o SmolStr>,
@@ -210,8 +210,8 @@ fn by_owner<'o, T>(
 }
 
 impl Pod {
-    /// Returns true if the Pod belongs to the current revision of its owner. Only StatefulSets and DaemonSets mark their
-    /// Pods; Pods of other owners always count.
+    /// Returns true if the Pod belongs to the current revision of its owner. Only StatefulSets and DaemonSets label
+    /// their Pods with a revision. Pods of other owners are always current.
     fn is_current(&self, kind: &str, owner: &Node) -> bool {
         let label = |name: &str| self.labels.get(name).map(SmolStr::as_str);
         match kind {
@@ -236,8 +236,8 @@ fn restarts(container: &Node) -> u64 {
     }
 }
 
-/// Returns the problem of a Pod. A container in a crash loop runs for a while after each restart, so a blocking problem is
-/// kept until the Pod is ready.
+/// Returns the problem of a Pod. A container in a crash loop runs for a while after each restart, so a blocking problem
+/// is kept until the Pod is ready.
 fn problem(pod: &Node, before: Option<CurrentProblem>, now: Instant) -> Option<CurrentProblem> {
     let since = before.as_ref().and_then(|problem| problem.blocking_since);
     match PodProblem::find(pod) {

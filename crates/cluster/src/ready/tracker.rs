@@ -1,4 +1,4 @@
-//! Evaluates the readiness of objects, and decides when the wait ends.
+//! Evaluates the readiness of objects, and determines when the wait ends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -70,7 +70,7 @@ pub(super) const FIRST_EVALUATION: Duration = Duration::from_secs(30);
 /// Interval of `Waiting` events.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Failures that may be temporary: of Pods that may still be scheduled or find what they need to start.
+/// Failures that may be temporary. Their Pods may still be scheduled, or may still find what they need to start.
 const TEMPORARY_FAILURES: [&str; 2] = ["ContainerCrashLooping", "PodUnschedulable"];
 
 impl TrackedObject<'_> {
@@ -81,7 +81,7 @@ impl TrackedObject<'_> {
         }
     }
 
-    /// Returns true if the object will not become ready, or has not within the grace period.
+    /// Returns true if the object cannot become ready, or did not become ready within the grace period.
     fn has_failed(&self, now: Instant, grace: Duration) -> bool {
         let is_expired =
             |since: Option<Instant>| since.is_some_and(|since| now.duration_since(since) >= grace);
@@ -93,8 +93,8 @@ impl TrackedObject<'_> {
         }
     }
 
-    /// Returns true if the failure may be temporary. A condition `Stalled` without observed generation may be of
-    /// an earlier generation.
+    /// Returns true if the failure may be temporary. A condition `Stalled` without an observed generation may be that
+    /// of an earlier generation.
     fn may_be_temporary(&self) -> bool {
         let live = self.live.as_ref();
         let is_built_in =
@@ -150,7 +150,7 @@ impl<'a> ReadinessTracker<'a> {
         }
     }
 
-    /// Updates the state from an event of a collection.
+    /// Updates the state with an event of a collection.
     pub(super) fn handle(&mut self, collection: usize, sight: WatchEvent) {
         match sight {
             WatchEvent::Listed(objects) => self.list(collection, objects),
@@ -242,7 +242,8 @@ impl<'a> ReadinessTracker<'a> {
         (self.report)(WaitEvent::Changed(&one.report_state()));
     }
 
-    /// Objects that cannot be read count as not ready. If related objects cannot be read, a warning is enough.
+    /// Records that objects cannot be read, so that they are not ready. If only related objects cannot be read, records
+    /// a warning.
     fn set_unreadable(&mut self, number: usize, why: &str) {
         let collection = &self.outlook.collections[number];
         if collection.gate.is_some() {
@@ -257,7 +258,7 @@ impl<'a> ReadinessTracker<'a> {
         }
     }
 
-    /// Evaluates again after some time has passed.
+    /// Evaluates the objects again after some time has passed.
     pub(super) fn evaluate(&mut self) {
         let queries = self
             .objects
@@ -268,7 +269,7 @@ impl<'a> ReadinessTracker<'a> {
             one.related = state;
         }
         for position in 0..self.objects.len() {
-            // Evaluating rules takes time.
+            // The evaluation of rules takes time.
             if self.has_timed_out() || self.is_stopped() {
                 break;
             }
@@ -285,7 +286,7 @@ impl<'a> ReadinessTracker<'a> {
         }
     }
 
-    /// Returns the reason why the wait is over, or none if it is not.
+    /// Returns the reason why the wait has ended, or `None` if it has not.
     pub(super) fn end_reason(&self) -> Option<WaitEnd> {
         let now = Instant::now();
         let has_failed = |one: &TrackedObject<'_>| one.has_failed(now, self.options.grace);

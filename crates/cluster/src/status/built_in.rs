@@ -1,4 +1,4 @@
-//! Readiness of built-in kinds: dispatch by kind, and the rules of all kinds but those in [`workload`].
+//! The readiness of built-in kinds: dispatch by kind, and the rules of all kinds but those in [`workload`].
 
 use std::time::{Duration, SystemTime};
 
@@ -8,7 +8,7 @@ use super::workload;
 use smp_merge::schema::Gvk;
 use smp_text::yaml::Node;
 
-/// Returns the status of a kind with specific rules, or none for other kinds.
+/// Returns the status of a kind with specific rules, or `None` for other kinds.
 pub(super) fn status(
     gvk: &Gvk,
     object: &Node,
@@ -46,7 +46,7 @@ fn claim(object: &Node) -> ObjectStatus {
     }
 }
 
-/// Time after which a Pod without a node counts as unschedulable.
+/// The time after which a Pod without a node is treated as unschedulable.
 const SCHEDULING_TIMEOUT: Duration = Duration::from_secs(15);
 
 fn pod(object: &Node, conditions: &[StatusCondition<'_>], now: SystemTime) -> StatusResult {
@@ -112,7 +112,7 @@ fn job(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectStatus {
             _ => {}
         }
     }
-    // Its Pods are still terminating; the Job fails afterwards.
+    // The Pods of the Job are still terminating. After that, the Job fails.
     if let Some(target) =
         conditions.iter().find(|c| c.condition_type == "FailureTarget" && c.status == "True")
     {

@@ -1,4 +1,4 @@
-//! Reading fields of live objects, which may have unexpected types.
+//! Access to fields of live objects, which may have unexpected types.
 
 use std::time::SystemTime;
 
@@ -6,7 +6,7 @@ use k8s_openapi::jiff::Timestamp;
 
 use smp_text::yaml::{Node, Resolved};
 
-/// Returns a field, or none if it is missing or null.
+/// Returns a field, or `None` if it is missing or null.
 ///
 /// # Errors
 /// A value above the field is not a map.
@@ -78,7 +78,7 @@ pub(crate) struct StatusCondition<'n> {
     pub(crate) status: &'n str,
     pub(crate) reason: &'n str,
     pub(crate) message: &'n str,
-    /// The observed generation, if given.
+    /// The observed generation, if the condition has one.
     pub(super) observed: Option<i64>,
 }
 
@@ -113,7 +113,7 @@ fn condition(entry: &Node) -> Result<StatusCondition<'_>, String> {
     })
 }
 
-/// Returns true if a condition has a status.
+/// Returns true if there is a condition with a type and a status.
 pub(crate) fn has_condition(conditions: &[StatusCondition<'_>], kind: &str, status: &str) -> bool {
     conditions.iter().any(|condition| condition.condition_type == kind && condition.status == status)
 }

@@ -1,6 +1,6 @@
-//! Readiness of a live object, computed from the object alone.
+//! The readiness of a live object, computed from the object alone.
 //!
-//! The rules are those of kstatus (`sigs.k8s.io/cli-utils`), which Flux and others use. The first one that matches
+//! The rules are those of kstatus (`sigs.k8s.io/cli-utils`), which Flux and other tools use. The first matching rule
 //! applies:
 //!
 //! | object | state | readiness |
@@ -34,11 +34,11 @@
 //!
 //! - An `observedGeneration` that is a string is parsed as a number.
 //! - Fields of unexpected types make the status Unknown, where kstatus returns an error.
-//! - Null fields count as missing.
+//! - Null fields are treated as missing.
 //! - A Job with the condition FailureTarget has failed, while kstatus waits until its Pods have terminated.
 //!
-//! Two additional requirements can only make a ready object unready: the annotation [`READY`], and
-//! [`WithoutStatus::Unknown`].
+//! There are two additional requirements, which can only make a ready object unready: the annotation [`READY`], and
+//! [`MissingStatus::Unknown`].
 
 mod built_in;
 mod fields;
@@ -107,8 +107,7 @@ fn by_rules(gvk: &Gvk, object: &Node, without: MissingStatus, now: SystemTime) -
         .unwrap_or_else(|| ObjectStatus::current("no condition or field says otherwise")))
 }
 
-/// Returns the status of an object that is being deleted, or whose latest generation its controller has not
-/// observed.
+/// Returns the status of an object that is being deleted, or whose controller has not observed the latest generation.
 fn by_metadata(gvk: &Gvk, object: &Node) -> Result<Option<ObjectStatus>, String> {
     if let Some(time) = field(object, &["metadata", "deletionTimestamp"])? {
         match time.as_str() {
@@ -129,7 +128,7 @@ fn by_metadata(gvk: &Gvk, object: &Node) -> Result<Option<ObjectStatus>, String>
     Ok(Some(ObjectStatus::in_progress("LatestGenerationNotObserved", message)))
 }
 
-/// Returns the status from the first standard condition, which kinds of any group may have.
+/// Returns the status from the first standard condition. Kinds of any group may have such a condition.
 fn standard_condition(conditions: &[StatusCondition<'_>]) -> Option<ObjectStatus> {
     let mut active = conditions.iter().filter(|condition| condition.status == "True");
     active.find_map(|condition| match condition.condition_type {
@@ -139,7 +138,7 @@ fn standard_condition(conditions: &[StatusCondition<'_>]) -> Option<ObjectStatus
     })
 }
 
-/// Returns an unknown status if the controller has not set a status yet, or its condition Ready is of an older
+/// Returns an unknown status if the controller has not set a status yet, or its condition Ready is that of an older
 /// generation.
 fn controller_not_seen(
     object: &Node,

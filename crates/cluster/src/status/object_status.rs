@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Readiness of an object, as in kstatus.
+/// The readiness of an object, as in kstatus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Readiness {
     /// The live state matches the spec.
@@ -15,12 +15,12 @@ pub enum Readiness {
     Terminating,
     /// The object does not exist.
     NotFound,
-    /// The status is invalid or not conclusive.
+    /// The status is invalid or inconclusive.
     Unknown,
 }
 
 impl Readiness {
-    /// The name of the variant.
+    /// Returns the name of the variant.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -40,7 +40,7 @@ impl fmt::Display for Readiness {
     }
 }
 
-/// Readiness of an object, and the reason.
+/// The readiness of an object, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ObjectStatus {
@@ -75,13 +75,13 @@ impl ObjectStatus {
     }
 }
 
-/// Readiness of objects whose controller has not set a status.
+/// The readiness of objects whose controller has not set a status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MissingStatus {
-    /// Ready, as in kstatus: objects of many kinds never have a status.
+    /// Ready, as in kstatus, since objects of many kinds never have a status.
     #[default]
     Current,
-    /// Unknown, until the controller sets a status. A condition Ready of an older generation is ignored as well.
+    /// Unknown until the controller sets a status. A condition Ready of an older generation is also ignored.
     Unknown,
 }
 

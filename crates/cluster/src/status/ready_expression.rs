@@ -1,7 +1,7 @@
-//! Readiness rules as CEL expressions about one object, named `object` and `self`. The result must be a bool.
+//! Readiness rules: CEL expressions about one object, which is named `object` and `self`. The result must be a boolean.
 //!
-//! The standard functions and macros of CEL except `type` are available, and the extensions of Kubernetes. Access
-//! to a missing field, which is an error in CEL, means that the rule is not met yet.
+//! All standard functions and macros of CEL except `type` are available, and the extensions of Kubernetes. Access to a
+//! missing field, which is an error in CEL, means that the rule is not satisfied yet.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,14 +14,13 @@ use kube_cel::cel::{ExecutionError, IdedExpr, Value};
 use smp_text::yaml::{Node, Resolved};
 use smp_validate::timed_cel::{NotCompiled, TimedProgram, Variables, is_over_limit, names_key};
 
-/// The variables for the object.
+/// The names of the variable with the object.
 const NAMES: [&str; 2] = ["object", "self"];
 
 /// Maximum length of an expression in bytes.
 const MAX_LENGTH: usize = 1_000;
 
-/// Time limit of an evaluation. The rule is evaluated whenever the object changes, while other objects are
-/// waiting.
+/// The time limit of an evaluation. A rule is evaluated whenever the object changes, and other objects must wait.
 const LIMIT: Duration = Duration::from_millis(100);
 
 /// A compiled expression.
@@ -46,17 +45,17 @@ impl ReadyExpression {
             return Err(format!("unknown name `{name}` in `{text}`: the object is named `object`"));
         }
         let expression = Self { text: text.to_string(), program };
-        // Most expressions cannot be evaluated for an empty object; those that can must have a bool result.
+        // Most expressions cannot be evaluated for an empty object. Those that can must have a boolean result.
         match expression.evaluate(&Value::Map(HashMap::<Key, Value>::new().into())) {
             Err(EvaluationError::Never(why)) => Err(why),
             Ok(_) | Err(EvaluationError::NotYet(_)) => Ok(expression),
         }
     }
 
-    /// Returns the reason why the rule is not met, or none if it is.
+    /// Returns the reason why the rule is not satisfied, or `None` if it is.
     ///
     /// # Errors
-    /// The rule can never be met, for the given reason.
+    /// The rule can never be satisfied, for the given reason.
     pub(super) fn failure_reason(&self, object: &Node) -> Result<Option<String>, String> {
         match self.evaluate(&value(object)) {
             Ok(true) => Ok(None),
@@ -242,7 +241,7 @@ mod tests {
         assert_eq!(holds(&nested("(", ")", 20)), Ok(true));
         assert!(holds(&nested("(", ")", 400)).is_err());
         for open in ["[", "{", "size(", "object.a.map(c,", "('x' + "] {
-            // The result does not matter.
+            // Only checks that there is no panic.
             drop(holds(&nested(open, ")", 60)));
         }
         let most = MAX_LENGTH - 10;
@@ -256,7 +255,7 @@ mod tests {
             format!("{}true", "a?".repeat(most / 2)),
             format!("object{}", "[0]".repeat(most / 3 - 3)),
         ] {
-            // The result does not matter.
+            // Only checks that there is no panic.
             drop(holds(&text));
         }
     }

@@ -1,26 +1,25 @@
 //! The annotation with an additional readiness condition of an object.
 //!
-//! `condition=` is followed by a status condition, `jsonpath=` or `{` by a path, and `cel=` or anything else by a
-//! CEL expression such as `object.status.ready > 2`. A CEL expression that starts with `{`, a map, requires
-//! `cel=`.
+//! `condition=` is followed by a status condition, `jsonpath=` or `{` by a path, and `cel=` or any other text by a CEL
+//! expression such as `object.status.ready > 2`. A CEL expression that starts with `{` (a map) requires `cel=`.
 
 use super::fields::{self, StatusCondition};
 #[cfg(feature = "cel")]
 use super::ready_expression::ReadyExpression;
 use smp_text::yaml::Node;
 
-/// The annotation with an additional condition for an object to be ready, in the syntax of `kubectl wait --for`, in
-/// which `jsonpath=` may be omitted: `{.status.phase}=Running`, `jsonpath={.status.ip}` (any value), `condition=Synced`, `condition=Paused=False`.
-/// With the feature `cel`, also a CEL expression about `object`: `object.status.replicas >= 3`,
-/// `cel=has(object.status.ip)`.
+/// The annotation with an additional condition for an object to be ready. It has the syntax of `kubectl wait --for`, in
+/// which `jsonpath=` may be omitted: `{.status.phase}=Running`, `jsonpath={.status.ip}` (any value),
+/// `condition=Synced`, `condition=Paused=False`. With the feature `cel`, it may also be a CEL expression about
+/// `object`: `object.status.replicas >= 3`, `cel=has(object.status.ip)`.
 pub const READY: &str = "smp.kubectl.dev/ready";
 
 /// A parsed readiness rule.
 #[derive(Debug, Clone)]
 pub(crate) enum ReadyRule {
-    /// A status condition by type and status, ignoring case.
+    /// A status condition by type and status. Case is ignored.
     Condition { kind: String, status: String },
-    /// A path that must lead to exactly one value, and to the given one if any.
+    /// A path that must select exactly one value. If `value` is set, the selected value must equal it.
     Path { text: String, steps: Vec<PathStep>, value: Option<String> },
     #[cfg(feature = "cel")]
     Expression(ReadyExpression),
@@ -30,10 +29,10 @@ pub(crate) enum ReadyRule {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PathStep {
     Field(String),
-    /// Counted from the end if negative.
+    /// An index. A negative index counts from the end.
     Index(i64),
     All,
-    /// Entries whose field has a value.
+    /// The entries in which a field has a value.
     Filter {
         field: Vec<String>,
         value: String,
@@ -71,10 +70,10 @@ impl ReadyRule {
         Ok(Self::Path { text, steps, value: value.map(str::to_string) })
     }
 
-    /// Returns the reason why the rule is not met, or none if it is.
+    /// Returns the reason why the rule is not satisfied, or `None` if it is.
     ///
     /// # Errors
-    /// The rule can never be met, for the given reason.
+    /// The rule can never be satisfied, for the given reason.
     #[cfg_attr(not(feature = "cel"), expect(clippy::unnecessary_wraps, reason = "only expressions fail"))]
     pub(crate) fn failure_reason(&self, object: &Node) -> Result<Option<String>, String> {
         match self {
@@ -118,8 +117,8 @@ fn unmet_condition(object: &Node, kind: &str, status: &str) -> Option<String> {
     }
 }
 
-/// Returns true if a controller wrote a condition for an older generation of the object. Conditions without a generation
-/// of their own have that of the status.
+/// Returns true if a controller wrote a condition for an older generation of the object. A condition without a
+/// generation has that of the status.
 fn is_outdated(condition: &StatusCondition, object: &Node) -> bool {
     let observed = condition.observed.or_else(|| fields::observed_generation(object).ok().flatten());
     let generation = fields::generation(object).ok().flatten();
@@ -144,7 +143,7 @@ fn unmet_path(object: &Node, text: &str, steps: &[PathStep], expected: Option<&s
 }
 
 impl PathStep {
-    /// Returns the values that the step leads to. Null values count as missing.
+    /// Returns the values that the step selects. Null values are treated as missing.
     fn select<'n>(&self, node: &'n Node) -> Vec<&'n Node> {
         let entries = || -> Vec<&'n Node> {
             match (node.as_list(), node.as_map()) {

@@ -1,4 +1,4 @@
-//! The test cases of kstatus, and those in which we differ.
+//! The test cases of kstatus, and those in which this program differs.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,12 +12,12 @@ fn status_of(text: &str, without: MissingStatus) -> ObjectStatus {
     let object: Node = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
     let field = |name| object.get(name).and_then(Node::as_str).unwrap_or_default();
     let gvk = Gvk::from_manifest(field("apiVersion"), field("kind"));
-    // Two minutes after the creation of the tests' objects.
+    // Two minutes after the creation of the objects in the tests.
     let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_120);
     object_status(&gvk, &object, without, now)
 }
 
-/// Kind, remaining fields, readiness and reason.
+/// A kind, its other fields, and the expected readiness and reason.
 type Case = (&'static str, &'static str, Readiness, &'static str);
 
 fn check(cases: &[Case]) {

@@ -47,7 +47,8 @@ fn status(object: &Node, field: &str) -> i64 {
 /// The deadline value that controllers treat as no deadline.
 const NO_DEADLINE: i64 = i32::MAX as i64;
 
-/// Adds to the status of a paused Deployment that its rollout continues only once it is resumed.
+/// Returns the status of a Deployment. If it is paused, the status says that the rollout only continues once it is
+/// resumed.
 pub(super) fn deployment(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectStatus {
     let status = rollout_status(object, conditions);
     if status.readiness != Readiness::InProgress || !is_true(object, &["spec", "paused"]) {

@@ -1,7 +1,7 @@
 //! Admission of updates: webhooks, admission policies, and permission to update.
 //!
 //! Admission plugins that are built into a server or configured by files are not visible to clients. Those of
-//! Kubernetes itself change only pods, which are never skipped.
+//! Kubernetes itself change only Pods, and Pods are never skipped.
 
 use std::sync::LazyLock;
 
@@ -16,7 +16,7 @@ use crate::request::{ApiRequest, JSON};
 use smp_merge::schema::{Gvk, Schema};
 use smp_text::diagnostic::Result;
 
-/// Kinds that configure admission. Every supported server has the first two.
+/// Kinds that configure admission. Every supported server serves the first two.
 const KINDS: [&str; 4] = [
     "MutatingWebhookConfiguration",
     "ValidatingWebhookConfiguration",
@@ -30,7 +30,7 @@ static BUILT_IN: LazyLock<Schema> = LazyLock::new(Schema::embedded);
 /// The webhook and policy rules that may apply to updates.
 #[derive(Debug)]
 pub(crate) struct Admission {
-    /// None if they cannot be read.
+    /// The rules; `None` if they cannot be read.
     rules: Option<Vec<Value>>,
 }
 
@@ -50,20 +50,21 @@ impl Admission {
         Ok(Self { rules: all.map(|rules| rules.concat()) })
     }
 
-    /// Returns true if unchanged objects of a kind need not be sent: no webhook or policy handles their updates.
+    /// Returns true if unchanged objects of a kind need not be sent, because no webhook or policy handles their
+    /// updates.
     pub(super) fn is_bypassed(&self, mapping: &ResourceMapping) -> bool {
         let rules = self.rules.as_ref().filter(|_| is_skippable(mapping));
         rules.is_some_and(|rules| !rules.iter().any(|rule| matches_update(rule, mapping)))
     }
 }
 
-/// Returns true if unchanged objects of a kind may be skipped. Always false for custom resources, since their schema
+/// Returns true if unchanged objects of a kind may be skipped. Returns false for custom resources, since their schema
 /// may have become stricter after an object was stored.
 pub(super) fn is_skippable(mapping: &ResourceMapping) -> bool {
     BUILT_IN.scope(&mapping.gvk).is_some() && mapping.plural != "pods"
 }
 
-/// Returns the rules of all objects of a kind, or none if they cannot be read.
+/// Returns the rules of all objects of a kind, or `None` if they cannot be read.
 async fn rules(cluster: &Cluster, mapping: ResourceMapping) -> Result<Option<Vec<Value>>> {
     let Ok(items) = list_items(cluster, &mapping.collection(""), "", ListOptions::WHOLE).await? else {
         return Ok(None);
@@ -78,8 +79,8 @@ async fn rules(cluster: &Cluster, mapping: ResourceMapping) -> Result<Option<Vec
     Ok(Some(items.iter().flat_map(rules_of).collect()))
 }
 
-/// Returns true if a rule matches updates of the resource, in any version and for some objects. A rule for the
-/// resource in another group counts as well, since several groups may serve the same objects.
+/// Returns true if a rule matches updates of the resource, in any version and for some objects. A rule for the resource
+/// in another group also matches, since several groups may serve the same objects.
 fn matches_update(rule: &Value, mapping: &ResourceMapping) -> bool {
     let texts = |field: &str| {
         let list = rule.get(field).and_then(Value::as_array);

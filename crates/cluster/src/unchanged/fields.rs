@@ -1,8 +1,9 @@
-//! Detection of objects that an apply leaves unchanged, without a dry run.
+//! Detects objects that an apply leaves unchanged, without a dry run.
 //!
-//! An apply changes nothing if computing it gives the live object, managed fields and times included. Any doubtful case
-//! needs a dry run: values in another notation, defaults in entries of atomic lists, reordered entries, owned fields
-//! that are no longer applied, types that the server has in another version.
+//! An apply changes nothing if its local computation yields the live object, including managed fields and their times.
+//! In all other cases a dry run is needed. Examples are values in another notation, defaults in entries of atomic
+//! lists, reordered entries, owned fields that are no longer applied, and kinds whose schema on the server differs from
+//! the embedded one.
 
 use std::sync::LazyLock;
 
@@ -13,8 +14,8 @@ use smp_merge::schema::Schema;
 
 static EMBEDDED: LazyLock<Schema> = LazyLock::new(Schema::embedded);
 
-/// Returns true if applying an object of a built-in kind does not change the live one. Both objects have the same
-/// kind, version, namespace and name.
+/// Returns true if an apply of an object of a built-in kind does not change the live one. Both objects must have the
+/// same kind, version, namespace and name.
 pub(super) fn is_unchanged(applied: &Value, live: &Value, manager: &str) -> bool {
     let Ok(managed) = ManagedFields::from_object(live) else { return false };
     if !managed.client_side_appliers().is_empty() {

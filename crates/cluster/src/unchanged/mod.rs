@@ -1,9 +1,9 @@
-//! Live objects that were listed before they are applied or compared, and which of them an apply would certainly not
+//! Live objects that are listed before they are applied or compared, and the detection of those that an apply cannot
 //! change.
 //!
 //! Server-side apply changes nothing if the manager owns exactly the applied fields with the same values, the kind is
-//! built-in (except pods), and no webhook or admission policy handles its updates. The user must have permission to
-//! check that and to apply the kind.
+//! built-in but not Pod, and no webhook or admission policy handles its updates. The user must have permission to check
+//! that and to apply the kind.
 
 mod admission;
 mod fields;
@@ -37,16 +37,17 @@ pub(super) type KnownObjects = ListedObjects<KnownObject>;
 #[derive(Debug)]
 pub(super) struct KnownObject {
     pub(super) json: Vec<u8>,
-    /// True if applying the object would certainly not change it.
+    /// True if an apply certainly does not change the object.
     pub(super) is_unchanged: bool,
 }
 
 impl KnownObjects {
-    /// Lists the live objects where one list request covers many, and reads the others that need not be sent if they
-    /// are unchanged. What cannot be read is read again later, where errors are reported as well.
+    /// Lists the live objects of collections that contain many of them. Reads the other objects one by one if they need
+    /// not be sent when they are unchanged. Objects that cannot be read are read again later, which also reports
+    /// errors.
     ///
-    /// `manager` is the field manager whose unchanged objects are detected; none if unchanged objects are sent, too.
-    /// `admission` is loaded when first needed.
+    /// `manager` is the field manager whose unchanged objects are detected; `None` if unchanged objects are also sent.
+    /// `admission` is loaded when it is needed.
     pub(super) async fn list_known(
         cluster: &Cluster,
         targets: &[&ObjectTarget<'_>],
@@ -101,7 +102,7 @@ impl KnownObjects {
     }
 }
 
-/// Reads objects one by one. Leaves out those that cannot be read.
+/// Reads objects one by one. Omits those that cannot be read.
 ///
 /// # Errors
 /// The server does not respond.

@@ -13,7 +13,7 @@ use crate::request::{JSON, METADATA, METADATA_LIST};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ObjectContent {
     Whole,
-    /// Metadata only: Secrets and ConfigMaps may be large and their data is not needed.
+    /// Metadata only, because Secrets and ConfigMaps may be large and their data is not needed.
     Metadata,
     /// Metadata only, except for objects with an annotation, which are read as a whole.
     MetadataUnlessAnnotated(&'static str),
@@ -35,18 +35,18 @@ impl ObjectContent {
     }
 }
 
-/// Objects of one kind and namespace.
+/// The objects of one kind in a namespace.
 #[derive(Debug)]
 pub(crate) struct Collection {
     pub(crate) mapping: ResourceMapping,
-    /// Empty for cluster-scoped kinds.
+    /// The namespace; empty for cluster-scoped kinds.
     pub(crate) namespace: SmolStr,
     /// The name of the object, if only one is needed.
     pub(crate) name: Option<SmolStr>,
-    /// The names of all needed objects, which are read one by one if the collection may not be listed; none if the
+    /// The names of all needed objects. They are read one by one if the user may not list the collection. Empty if the
     /// names are not known.
     pub(crate) names: Vec<SmolStr>,
-    /// Field selector otherwise, such as `type=Warning`.
+    /// A field selector, such as `type=Warning`, if there is no name.
     pub(crate) fields: Option<&'static str>,
     pub(crate) content: ObjectContent,
     /// Delays the requests until it is notified.

@@ -1,4 +1,4 @@
-//! Watches collections of objects: one list request, then one watch request, until the caller has seen enough.
+//! Watches collections of objects: sends a list request and then a watch request, until the caller ends the watch.
 //!
 //! A watch that ends is resumed from its last resource version. If the server no longer has that version, the
 //! collection is listed again.
@@ -55,23 +55,24 @@ impl From<WatchEvent> for ListError {
     }
 }
 
-/// Channel for events, each with the index of its collection.
+/// The channel for events. Each event has the index of its collection.
 type EventSender = UnboundedSender<(usize, WatchEvent)>;
 
 /// Maximum number of collections that are listed in parallel.
 const LISTS: usize = 8;
 
-/// Maximum number of objects that are read in parallel where a collection may not be listed, and the pause between.
+/// The maximum number of objects that are read in parallel if the user may not list a collection, and the pause between
+/// reads.
 const OBJECTS: usize = 8;
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The shortest and the longest pause between retries.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
 
-/// A watch that lasted this long did not fail immediately.
+/// The minimum duration of a watch that did not fail immediately.
 const STABLE_AFTER: Duration = Duration::from_secs(1);
 
-/// Watches collections until the future that receives the events has completed.
+/// Watches collections until the future that receives the events completes.
 pub(super) async fn watch_collections<F: Future>(
     cluster: &Cluster,
     collections: &[Collection],
@@ -127,11 +128,11 @@ impl Watcher<'_> {
     }
 
     fn emit(&self, sight: WatchEvent) {
-        // The receiver may have completed already.
+        // The receiver may already have completed.
         let _ignored = self.sights.send((self.number, sight));
     }
 
-    /// Reads the objects one by one, again and again, until that fails.
+    /// Reads the objects one by one, again and again, until a request fails.
     async fn poll_objects(&self) -> WatchEvent {
         while !self.collection.names.is_empty() {
             let read = self.collection.names.iter().map(|name| self.object(name));
@@ -144,7 +145,7 @@ impl Watcher<'_> {
         WatchEvent::Failed(Diagnostic::error(Code::Remote, "the names of the objects are not known"))
     }
 
-    /// Reads an object, or none if it does not exist.
+    /// Reads an object. Returns `None` if it does not exist.
     async fn object(&self, name: &str) -> Result<Option<Node>, WatchEvent> {
         let path = self.collection.mapping.path(&self.collection.namespace, name);
         let request = match self.collection.content {

@@ -1,4 +1,4 @@
-//! One watch request: its connection, its lines, and the changes in them.
+//! A single watch request: its connection, its lines, and the changes in them.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -17,8 +17,8 @@ use crate::request::MAX_OBJECT;
 use smp_text::diagnostic::Diagnostic;
 use smp_text::yaml::Node;
 
-/// Maximum duration of a watch before it is reopened. A server sends nothing while nothing changes, so a half-open
-/// connection would go unnoticed.
+/// The maximum duration of a watch before it is reopened. A server sends nothing while no object changes, so a
+/// half-open connection would not be noticed.
 const MAX_DURATION: Duration = Duration::from_secs(50);
 
 /// Additional time for the server to end the watch.
@@ -36,7 +36,7 @@ pub(super) enum WatchedChange {
 /// The reason why a watch cannot continue.
 #[derive(Debug)]
 pub(super) enum WatchEnd {
-    /// The server cannot resume from the version. Listing again gives the current state or the error.
+    /// The server cannot resume from the version. Listing the collection again returns the current state or the error.
     ListAgain,
     TemporaryError(Diagnostic),
 }
@@ -46,9 +46,9 @@ pub(super) struct WatchStream<'a> {
     cluster: &'a Cluster,
     path: String,
     body: Body,
-    /// The received part of the next line.
+    /// The part of the next line that was received.
     buffer: Vec<u8>,
-    /// The part of it that is known to have no line break.
+    /// The length of the part of the buffer that contains no line break.
     searched: usize,
     timeout_after: Duration,
 }
@@ -91,7 +91,7 @@ impl<'a> WatchStream<'a> {
         Ok(Self { cluster, path, body: response.into_body(), buffer: Vec::new(), searched: 0, timeout_after })
     }
 
-    /// Returns the next change and its resource version, or none when the server has ended the watch.
+    /// Returns the next change and its resource version, or `None` after the server has ended the watch.
     pub(super) async fn next(&mut self) -> Result<Option<(WatchedChange, String)>, WatchEnd> {
         let Some(line) = self.line().await? else { return Ok(None) };
         let invalid = |error: &dyn std::fmt::Display| {
@@ -146,7 +146,7 @@ impl<'a> WatchStream<'a> {
                         self.buffer.extend_from_slice(&data);
                     }
                 }
-                // However the connection ends, the next watch continues from the last version.
+                // However the connection ended, the next watch continues from the last version.
                 Ok(None | Some(Err(_))) | Err(_) => return Ok(None),
             }
         }

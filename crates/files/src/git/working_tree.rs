@@ -1,7 +1,7 @@
-//! The working tree of a git repository: files on disk, of which git knows those that did not change.
+//! The working tree of a git repository: files on disk, with content IDs from the index for unchanged files.
 //!
-//! The index records the size and time of each file with the hash of its content. So files and directories that nobody
-//! touched are compared with a revision without reading them, as `git status` does.
+//! The index contains the size, time and content hash of each file. Unchanged files and directories are therefore
+//! compared with a revision without reading them, as `git status` does.
 
 use std::fmt;
 use std::fs;
@@ -20,16 +20,16 @@ use rustc_hash::FxHashMap;
 use crate::disk::DiskTree;
 use crate::tree::{ContentId, DirectoryEntry, FileKind, FileTree, Located, OpenFile};
 
-/// The files on disk at the time of a command. The content of those that did not change is known without reading them.
+/// The files on disk at the time of a command. The content IDs of unchanged files are known without reading them.
 pub struct WorkingTree {
     /// The real path of the working tree.
     root: PathBuf,
     index: Option<Index>,
-    /// The directories that were compared with the index, by real path.
+    /// True for each directory, by real path, in which all files are as in the index.
     known: Mutex<FxHashMap<PathBuf, bool>>,
-    /// The directories that were listed.
+    /// The entries of directories that were listed.
     listed: Mutex<FxHashMap<PathBuf, Arc<[DirectoryEntry]>>>,
-    /// The paths that were resolved.
+    /// The results of paths that were resolved.
     located: Mutex<FxHashMap<PathBuf, Located>>,
 }
 
@@ -45,14 +45,15 @@ impl fmt::Debug for WorkingTree {
 }
 
 impl WorkingTree {
-    /// Opens the files on disk with the index of a repository. Without a readable index, no content is known.
+    /// Opens the files on disk with the index of a repository. Without a readable index, no content IDs are known, so
+    /// all files are treated as changed.
     pub(super) fn new(root: PathBuf, repository: &Repository) -> Self {
         let index = repository.open_index().ok().zip(repository.stat_options().ok());
         let index = index.map(|(file, options)| Index { file, options });
         Self { root, index, known: Mutex::default(), listed: Mutex::default(), located: Mutex::default() }
     }
 
-    /// Returns true if everything in a directory is on disk as in the index.
+    /// Returns true if a directory contains exactly the files of the index, all unchanged.
     fn is_unchanged(&self, index: &Index, real: &Path) -> bool {
         if let Some(known) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(real) {
             return *known;
@@ -79,11 +80,11 @@ impl WorkingTree {
                 return Some(false);
             }
         }
-        // Otherwise the index has more files: some are not on disk.
+        // If the index contains more files, some of them are missing on disk.
         Some(files == files_in(tree)?)
     }
 
-    /// Lists a directory once.
+    /// Lists a directory, and caches the result.
     fn entries(&self, directory: &Path) -> io::Result<Arc<[DirectoryEntry]>> {
         if let Some(known) = self.listed.lock().unwrap_or_else(PoisonError::into_inner).get(directory) {
             return Ok(Arc::clone(known));
@@ -94,20 +95,20 @@ impl WorkingTree {
         Ok(listed)
     }
 
-    /// Returns the entry of a file or symlink, if it is on disk as in the index.
+    /// Returns the index entry of a file or symlink, if the file on disk matches it.
     fn entry<'i>(&self, index: &'i Index, real: &Path) -> Option<&'i gix::index::Entry> {
         index.unchanged(real.strip_prefix(&self.root).ok()?, real)
     }
 }
 
-/// Returns the number of files of a directory itself, by the index.
+/// Returns the number of files in a directory according to the index, without those in its subdirectories.
 fn files_in(tree: &Tree) -> Option<u32> {
     let below = tree.children.iter().map(|child| child.num_entries).sum::<Option<u32>>()?;
     tree.num_entries?.checked_sub(below)
 }
 
 impl Index {
-    /// Returns the hash of a file or symlink, if it is on disk as in the index.
+    /// Returns the index entry of a file or symlink, if the file on disk matches it.
     fn unchanged(&self, path: &Path, real: &Path) -> Option<&gix::index::Entry> {
         let name = slashed(path)?;
         let entry = self.file.entry_by_path(BStr::new(&name))?;
@@ -121,12 +122,12 @@ impl Index {
         let is_unchanged = is_same_kind
             && !entry.flags.contains(Flags::INTENT_TO_ADD)
             && entry.stat.matches(&stat, self.options)
-            // It may have changed in the same moment as the index was written.
+            // The file may have changed at the moment the index was written.
             && !entry.stat.is_racy(self.file.timestamp(), self.options);
         is_unchanged.then_some(entry)
     }
 
-    /// Returns a directory of the index whose tree object is known.
+    /// Returns a directory of the index if its tree object is known.
     fn tree(&self, path: &Path) -> Option<&Tree> {
         let mut tree = self.file.tree()?;
         for part in path.components() {
@@ -221,7 +222,7 @@ mod tests {
         assert!(status.expect("git runs").success(), "{command}");
     }
 
-    /// A repository whose files are older than its index.
+    /// Creates a repository whose files are older than its index.
     fn repository() -> tempfile::TempDir {
         let home = tempfile::tempdir().expect("a directory");
         for (path, text) in [("a/x", "1"), ("a/y", "2"), ("b/c/z", "3")] {
@@ -252,7 +253,7 @@ mod tests {
         }
     }
 
-    /// A description and a change of a checkout.
+    /// A description, and a function that changes a checkout.
     type Change = (&'static str, fn(&Path));
 
     #[test]

@@ -1,4 +1,4 @@
-//! Removing unneeded entries from a store while other programs use it.
+//! Removes unneeded entries from a store that other programs may use.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,7 +9,7 @@ use super::{SEAL, STAGING, STORE_LOCK, Staging, Store, lock_in, open_file};
 use crate::lock::{self, LockMode};
 use crate::seal::{Description, Seal};
 
-/// Entries that were not used for this long (30 days) are removed.
+/// The time (30 days) after which an unused entry is removed.
 pub const MAX_UNUSED_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The maximum age of an incomplete directory without a lock.
@@ -31,7 +31,7 @@ pub struct StoredEntry {
 }
 
 impl StoredEntry {
-    /// Returns true if the entry was not used for this long.
+    /// Returns true if the entry has not been used for this time.
     pub fn is_unused_for(&self, age: Duration) -> bool {
         self.used.elapsed().is_ok_and(|elapsed| elapsed > age)
     }
@@ -72,7 +72,7 @@ pub struct Cleared {
     pub removed: Vec<CacheEntry>,
     /// The entries that were kept because other programs use them.
     pub in_use: Vec<CacheEntry>,
-    /// The entries that the system did not allow to remove.
+    /// The entries whose removal the system denied.
     pub denied: Vec<CacheEntry>,
 }
 
@@ -99,7 +99,7 @@ pub enum Removal {
 }
 
 impl Store {
-    /// Removes entries with `take`, then leftovers of killed programs in the folders, and empty folders.
+    /// Removes entries with `take`, then the leftovers of killed programs in the folders, and finally empty folders.
     pub fn clear(&self, folders: [&str; 2], take: impl FnOnce(&Staging) -> Cleared) -> io::Result<Cleared> {
         if !self.has_folder(Path::new("")) {
             return Ok(Cleared::default());
@@ -116,7 +116,7 @@ impl Store {
         Ok(cleared)
     }
 
-    /// Returns the entries of a folder whose names have this program's form, by name.
+    /// Returns the entries of a folder, sorted by name. Only names in the format of this program are included.
     pub fn entries(&self, folder: &Path, is_ours: fn(&str) -> bool) -> Vec<StoredEntry> {
         let names = self.names(folder).into_iter();
         let ours = names.filter(|name| name.to_str().is_some_and(is_ours));
@@ -148,14 +148,13 @@ impl Store {
     /// Removes an entry, unless it is in use.
     pub fn remove(&self, name: &Path, staging: &Staging) -> Removal {
         let path = self.directory.join(name);
-        // While the folder is locked, no entry can be added, and this one cannot be used before it is moved
-        // away.
+        // While the folder is locked, no entry can be added, and this entry cannot be used before it is moved away.
         let folder = path.parent().unwrap_or(&self.directory);
         let had_lock = folder.join(STORE_LOCK).exists();
         let Ok(_one_at_a_time) = lock_in(folder) else { return Removal::Removed };
         let removal = Self::move_away(&path, staging);
         if !had_lock {
-            // A program that waits for this lock creates a new one.
+            // A program that waits for this lock creates a new file.
             let _ = fs::remove_file(folder.join(STORE_LOCK));
         }
         removal
@@ -167,7 +166,7 @@ impl Store {
         if matches!(&seal, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
             return Removal::InUse;
         }
-        // The rename is atomic; the content is removed with the staging directory.
+        // The rename is atomic. The content is removed together with the staging directory.
         match fs::rename(path, staging.free_name()) {
             Ok(()) => Removal::Removed,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Removal::Removed,
@@ -185,7 +184,7 @@ impl Store {
             if held.is_none() {
                 return false;
             }
-            // A program that waits for this lock creates a new one, or creates the folder again.
+            // A program that waits for this lock creates a new file, or creates the folder again.
             let _ = fs::remove_file(&lock_path);
         }
         let is_removed = fs::remove_dir(&path).is_ok();
@@ -193,7 +192,7 @@ impl Store {
         is_removed
     }
 
-    /// Removes incomplete files that killed programs left in a folder: their locks are free.
+    /// Removes incomplete files that killed programs left in a folder. Their locks are free.
     pub fn sweep_folder(&self, folder: &Path) {
         for name in self.names(folder).into_iter().filter(|name| is_staging(name)) {
             let path = self.directory.join(folder).join(name);
@@ -233,14 +232,14 @@ fn is_left_behind(directory: &Path) -> bool {
 /// Opens and exclusively locks the seal of an entry.
 ///
 /// # Errors
-/// `WouldBlock` if the entry is in use. The seal does not exist or cannot be locked.
+/// The entry is in use (`WouldBlock`), or the seal does not exist or cannot be locked.
 fn unused_seal(path: &Path) -> io::Result<File> {
     loop {
         let seal = open_file(path)?;
         if !lock::lock_open(&seal, LockMode::Try)? {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        // Another entry, which is in use, may have replaced it.
+        // Another entry, which is in use, may have replaced this one.
         if lock::is_at(&seal, path)? {
             return Ok(seal);
         }

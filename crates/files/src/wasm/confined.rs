@@ -1,6 +1,6 @@
-//! A placeholder for confined trees on systems without directory handles, which cannot create any.
+//! A placeholder for confined trees on systems without directory handles. It cannot be created.
 //!
-//! Confined trees are used for fetched repositories, which cannot be fetched there either, since no program
+//! Confined trees are used for fetched repositories. They cannot be fetched on these systems either, since no program
 //! can be run.
 
 use std::io;

@@ -1,5 +1,5 @@
-//! A placeholder for the journal on systems without file locks and directory handles. Changes of several
-//! files are rejected there, since they would not be atomic.
+//! A placeholder for the journal on systems without file locks and directory handles. Changes of several files are
+//! rejected, since they would not be atomic.
 
 #[path = "../write/journal/change.rs"]
 mod change;
@@ -17,7 +17,7 @@ pub const JOURNAL: &str = ".kubectl-smp-journal";
 /// Changes files in and below a directory: all of them, or none.
 ///
 /// # Errors
-/// Always, unless there is nothing to change.
+/// Always, unless there are no changes.
 pub fn change_files(_directory: &Path, changes: &[FileChange<'_>]) -> Result<()> {
     if changes.is_empty() { Ok(()) } else { Err(unsupported()) }
 }
@@ -38,8 +38,7 @@ pub fn recover_directory_and_parents(directory: &Path) -> Result<()> {
     if has_journal(directory) { Err(unsupported()) } else { Ok(()) }
 }
 
-/// Checks that no interrupted write is pending for a directory, whose files could otherwise be a mix of old
-/// and new ones.
+/// Checks that no interrupted write is pending for a directory. Otherwise its files could be a mix of old and new ones.
 ///
 /// # Errors
 /// The directory or a parent directory has a journal. Its state cannot be determined on this system.

@@ -23,7 +23,7 @@ pub(super) fn write_error(path: &Path, error: &io::Error) -> Diagnostic {
     Diagnostic::error(Code::Io, format!("cannot write {shown}: {why}")).help(help)
 }
 
-/// Adds the note that none of several files was changed.
+/// Adds the note that none of the files was changed.
 pub(super) fn with_unchanged_note(problem: Diagnostic) -> Diagnostic {
     problem.note("no file was changed")
 }

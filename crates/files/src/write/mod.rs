@@ -1,4 +1,4 @@
-//! Writing a single file, or several files atomically.
+//! Writes a single file, or several files atomically.
 
 mod error;
 #[cfg(not(target_family = "wasm"))]

@@ -29,9 +29,9 @@ pub(super) fn keep(new: &File, old: &Metadata) -> io::Result<Ownership> {
     let own = new.metadata()?;
     let is_kept = (own.uid(), own.gid()) == (old.uid(), old.gid())
         || fchown(new, Some(old.uid()), Some(old.gid())).is_ok()
-        // The group alone can be set if the user is a member of it.
+        // If the user is a member of the group, the group can be set without the owner.
         || (own.uid() == old.uid() && fchown(new, None, Some(old.gid())).is_ok());
-    // A change of the owner clears mode bits, so the mode is set afterwards.
+    // A change of the owner clears mode bits, so the mode is set after it.
     new.set_permissions(old.permissions())?;
     Ok(if is_kept { Ownership::Kept } else { Ownership::Changed })
 }
@@ -50,7 +50,7 @@ pub(super) fn set_executable(file: &File, executable: bool) -> io::Result<()> {
 
     let old = file.metadata()?.permissions().mode();
     let new = if executable { old | (old & 0o444) >> 2 } else { old & !0o111 };
-    // A file of another owner may be writable, but its mode cannot be set. Usually it need not be changed.
+    // A file of another owner may be writable, but its mode cannot be set. In most cases the mode need not change.
     if new == old { Ok(()) } else { file.set_permissions(fs::Permissions::from_mode(new)) }
 }
 
@@ -72,8 +72,8 @@ pub(super) fn names(_: &Metadata) -> u64 {
     1
 }
 
-/// Gives temporary files the mode of new files, which the system restricts by the umask. A file that will
-/// replace another one is only accessible to its owner until it gets that file's mode.
+/// Creates temporary files with the mode of new files, which the system restricts by the umask. A file that will
+/// replace another one is only accessible to its owner until it gets the mode of that file.
 #[cfg(unix)]
 pub(super) fn as_new(builder: &mut tempfile::Builder<'_, '_>, old: Option<&Metadata>) {
     let mode = if old.is_some() { 0o600 } else { 0o666 };
@@ -84,7 +84,7 @@ pub(super) fn as_new(builder: &mut tempfile::Builder<'_, '_>, old: Option<&Metad
 #[cfg(not(unix))]
 pub(super) fn as_new(_: &mut tempfile::Builder<'_, '_>, _: Option<&Metadata>) {}
 
-/// Creates a directory that only its owner can access. An existing directory must belong to this user.
+/// Creates a directory that only its owner can access. An existing directory must belong to the current user.
 #[cfg(unix)]
 pub(super) fn make_private_directory(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -117,7 +117,7 @@ pub(super) fn make_private_directory(path: &Path) -> io::Result<()> {
 
 /// Flushes the entries of a directory to disk, if the system supports it.
 pub(super) fn sync_directory(path: &Path) {
-    // Some file systems do not support this; there is no alternative then.
+    // Some file systems do not support this, and there is no alternative.
     if cfg!(unix) {
         let _ = File::open(path).and_then(|directory| directory.sync_all());
     }

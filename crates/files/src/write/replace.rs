@@ -14,16 +14,16 @@ use super::permission;
 use super::resolve::{self, PREFIX, WriteTarget, parent_directory};
 use smp_text::diagnostic::Result;
 
-/// Writes content to a file, and creates the file if it does not exist. Its directory must exist.
+/// Writes content to a file. Creates the file if it does not exist. Its directory must exist.
 ///
-/// Symlinks are followed. The file is replaced atomically by a file of the same mode, so that no program sees
-/// partial content. Pipes, devices and inherited descriptors such as `/dev/stdout` are written to directly.
+/// Symlinks are followed. The file is replaced atomically by a file with the same mode, so that no program sees partial
+/// content. Pipes, devices and inherited descriptors such as `/dev/stdout` are written to directly.
 ///
 /// # Errors
 /// The file cannot be written or is read-only. Its old content is kept, except for streams.
 pub fn replace_file(path: &Path, content: &[u8]) -> Result<()> {
     let failed = |error: io::Error| write_error(path, &error);
-    // Otherwise the completion of an interrupted write would overwrite this content.
+    // If an interrupted write were completed later, it would overwrite this content.
     recover_directory_and_parents(parent_directory(path))?;
     match resolve::resolve_target(path).map_err(failed)? {
         WriteTarget::Stream(stream) => {
@@ -38,7 +38,7 @@ pub fn replace_file(path: &Path, content: &[u8]) -> Result<()> {
     }
 }
 
-/// Writes content to a file that only its owner may read and write, also if the file exists with another mode. Its
+/// Writes content to a file that only its owner may read and write, even if the file exists with another mode. Its
 /// directory must exist.
 ///
 /// # Errors
@@ -57,7 +57,7 @@ pub fn replace_private_file(path: &Path, content: &[u8]) -> Result<()> {
     write_and_rename(&real, content, FileMode::Private).map_err(failed)
 }
 
-/// Removes a file if it still has this content, so that a file of another program stays.
+/// Removes a file if it still has this content, so that a file of another program is not removed.
 ///
 /// # Errors
 /// The file cannot be read or removed. A file that does not exist is not an error.
@@ -76,7 +76,7 @@ pub fn remove_own_file(path: &Path, content: &[u8]) -> Result<()> {
 pub fn remove_empty_directories(top: &Path) {
     let entries = walkdir::WalkDir::new(top).contents_first(true).into_iter().flatten();
     for directory in entries.filter(|entry| entry.file_type().is_dir()) {
-        // A directory with entries is not removed by the system.
+        // The system does not remove a directory with entries.
         let _ = std::fs::remove_dir(directory.path());
     }
 }
@@ -84,15 +84,15 @@ pub fn remove_empty_directories(top: &Path) {
 /// The mode of a written file.
 #[derive(Clone, Copy)]
 enum FileMode<'m> {
-    /// That of new files.
+    /// The mode of new files.
     New,
-    /// That of the file that is replaced.
+    /// The mode of the replaced file.
     Of(&'m Metadata),
-    /// Readable and writable by the owner alone.
+    /// Only readable and writable by the owner.
     Private,
 }
 
-/// Replaces a file by one whose content is on disk.
+/// Replaces a file by a new one, after the content of the new one is on disk.
 fn write_and_rename(real: &Path, content: &[u8], mode: FileMode<'_>) -> io::Result<()> {
     let directory = parent_directory(real);
     sweep(directory);
@@ -123,11 +123,11 @@ fn persist(file: NamedTempFile, real: &Path) -> io::Result<()> {
     file.persist(real).map(drop).map_err(|error| error.error)
 }
 
-/// Creates a locked temporary file, which other programs do not treat as a leftover.
+/// Creates a locked temporary file. Because of the lock, other programs do not treat it as a leftover.
 fn create_temporary(directory: &Path, builder: &Builder<'_, '_>) -> io::Result<NamedTempFile> {
     loop {
         let file = cleanup::create(|| builder.tempfile_in(directory), NamedTempFile::path)?;
-        // Without file locks, other programs cannot detect leftovers, either.
+        // If files cannot be locked, other programs cannot detect leftovers either.
         let is_ours = lock::lock_open(file.as_file(), LockMode::Try).unwrap_or(true);
         if is_ours && lock::is_at(file.as_file(), file.path())? {
             return Ok(file);

@@ -1,4 +1,4 @@
-//! Resolving the path of a file to write.
+//! Resolves the path of a file to write.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -22,7 +22,7 @@ const MAX_LINKS: usize = 40;
 /// A resolved path to write to.
 #[derive(Debug)]
 pub(super) enum WriteTarget {
-    /// The file does not exist. The path is the real path of its directory with the name.
+    /// The file does not exist. The path is the real path of its directory, joined with the name.
     New(PathBuf),
     /// An existing file, by its real path.
     Existing(PathBuf, Metadata),
@@ -75,7 +75,7 @@ fn free(path: &Path) -> io::Result<WriteTarget> {
     Ok(WriteTarget::New(parent_directory(&end).canonicalize()?.join(name)))
 }
 
-/// Returns a path and, for a symlink, its target and so on.
+/// Returns a path and, if it is a symlink, its target, the target of the target, and so on.
 fn links(path: &Path) -> impl Iterator<Item = PathBuf> {
     let next = |path: &PathBuf| fs::read_link(path).ok().map(|target| parent_directory(path).join(target));
     std::iter::successors(Some(path.to_path_buf()), next).take(MAX_LINKS)
@@ -85,7 +85,7 @@ fn links(path: &Path) -> impl Iterator<Item = PathBuf> {
 fn descriptor(path: &Path) -> Option<Stream> {
     links(path).find_map(|path| {
         let directory = parent_directory(&path);
-        // Resolving the real path of all other directories would cost too much.
+        // Only a directory with this name is resolved, since resolving every directory would cost too much.
         let real = directory.ends_with("fd").then(|| directory.canonicalize().ok())??;
         let is_ours =
             real == Path::new("/dev/fd") || real == Path::new(&format!("/proc/{}/fd", process::id()));
@@ -102,8 +102,8 @@ impl Stream {
     pub(super) fn open(&self) -> io::Result<File> {
         match self {
             Self::Standard(stream) => stream.open(),
-            // A special file has no end, and a regular file that was opened for this process must be
-            // continued at its end.
+            // The file is opened in append mode if possible, since it may be a regular file that the shell has already
+            // written to. Devices and pipes that reject append mode are opened for writing.
             Self::At(path) => {
                 let appended = OpenOptions::new().append(true).open(path);
                 appended.or_else(|_| OpenOptions::new().write(true).open(path))
@@ -113,8 +113,8 @@ impl Stream {
 }
 
 impl StandardStream {
-    /// Duplicates the descriptor. Opening its path again would write from the start of the file, over what
-    /// others have written.
+    /// Duplicates the descriptor. If its path were opened again, the output would start at the beginning of the file
+    /// and overwrite earlier output.
     #[cfg(unix)]
     fn open(self) -> io::Result<File> {
         use std::os::fd::AsFd as _;
@@ -126,7 +126,7 @@ impl StandardStream {
         Ok(File::from(open))
     }
 
-    /// Fails, since no paths lead to standard streams on this system.
+    /// Fails, since standard streams have no paths on this system.
     #[cfg(not(unix))]
     fn open(self) -> io::Result<File> {
         Err(io::ErrorKind::Unsupported.into())

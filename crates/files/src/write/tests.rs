@@ -102,8 +102,7 @@ fn new_directory_is_removed_if_its_files_cannot_be_written() {
     assert_eq!(listing(&new), BTreeMap::from([(good, "text".to_string())]));
 }
 
-/// Prepares changes and stops after `made` of them are made, and after `back` of these are rolled back if
-/// given.
+/// Prepares changes and stops after `made` of them are made. If `back` is set, rolls back `back` of these before.
 fn interrupt(directory: &Path, made: usize, back: Option<usize>) {
     let root = directory.canonicalize().expect("a directory");
     let paths = NEW.map(|(name, _)| directory.join(name));
@@ -152,7 +151,7 @@ fn write_that_cannot_be_completed_is_rolled_back() {
     let directory = directory(&OLD);
     let before = listing(directory.path());
     interrupt(directory.path(), 1, None);
-    // A file is now at the path of a directory to create.
+    // There is now a file at the path of a directory to create.
     fs::remove_dir_all(directory.path().join("made")).expect("removed");
     fs::write(directory.path().join("made"), "").expect("written");
     assert_eq!(recover(directory.path(), LockMode::Wait), Ok(Recovery::RolledBack(NEW.len())));
@@ -162,7 +161,7 @@ fn write_that_cannot_be_completed_is_rolled_back() {
 
 #[test]
 fn file_edited_after_an_interruption_is_not_overwritten() {
-    // A file that is already changed, one that is not yet, one to create, and one to remove.
+    // A file that is already changed, one that is not changed yet, one to create, and one to remove.
     for name in ["a", "sub/c", "e", "gone"] {
         for back in [None, Some(0)] {
             let directory = directory(&OLD);
@@ -358,7 +357,7 @@ mod unix {
         }
     }
 
-    /// Exchanges a directory with a symlink to another directory while files in it are changed.
+    /// Replaces a directory by a symlink to another directory and back while files in it are changed.
     #[cfg(target_os = "linux")]
     #[test]
     fn nothing_is_written_outside_while_directories_are_exchanged() {
@@ -374,7 +373,7 @@ mod unix {
             scope.spawn(|| {
                 for pause in (1..30).cycle().take_while(|_| !stop.load(Ordering::Relaxed)) {
                     renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE).expect("exchanged");
-                    // Shorter and longer than the changes take, so that some are interrupted and some are not.
+                    // The pauses are shorter and longer than the changes take, so that some changes are interrupted.
                     std::thread::sleep(std::time::Duration::from_millis(pause));
                 }
             });

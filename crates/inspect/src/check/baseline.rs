@@ -1,4 +1,4 @@
-//! Baselines: files of known findings that are not reported again.
+//! Baselines: files of known findings, which are not reported again.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -15,28 +15,28 @@ use smp_text::source::relative_path;
 #[derive(Debug, Clone, Default)]
 pub struct Baseline {
     known: BTreeMap<KnownFinding, usize>,
-    /// Findings about resources of files that do not exist any more, without the files.
+    /// Findings about resources in files that no longer exist. Their paths are omitted.
     moved: BTreeMap<KnownFinding, usize>,
     home: BaselineHome,
 }
 
-/// The baselines of a run: one for all targets, or those that the configurations of the targets name.
+/// The baselines of a run: one for all targets, or one for each baseline file in the configurations of the targets.
 #[derive(Debug, Clone, Default)]
 pub struct Baselines {
     common: Option<Baseline>,
     configured: BTreeMap<PathBuf, Baseline>,
-    /// True if the findings are those of a revision, with the errors of targets that do not build.
+    /// True if the findings are those of a revision. They include the errors of targets that do not build.
     is_revision: bool,
 }
 
 impl Baselines {
-    /// Creates a set with one baseline for all targets.
+    /// Creates baselines with a single baseline for all targets.
     #[must_use]
     pub fn common(baseline: Baseline) -> Self {
         Self { common: Some(baseline), ..Self::default() }
     }
 
-    /// Creates a set with the findings of a revision, including the errors of targets that do not build.
+    /// Creates baselines with the findings of a revision, including the errors of targets that do not build.
     #[must_use]
     pub fn revision(baseline: Baseline) -> Self {
         Self { common: Some(baseline), is_revision: true, ..Self::default() }
@@ -46,13 +46,13 @@ impl Baselines {
         self.is_revision
     }
 
-    /// Adds the baseline in a file that configurations name.
+    /// Adds the baseline of a file that configurations refer to.
     pub fn insert(&mut self, file: PathBuf, baseline: Baseline) {
         self.configured.insert(file, baseline);
     }
 
-    /// Consumes a finding from the baseline that applies to a configuration. Returns false if the baseline does
-    /// not list it.
+    /// Consumes a finding from the baseline that applies to a configuration. Returns false if the baseline does not
+    /// contain it.
     pub(super) fn consume(
         &mut self,
         config: &CheckConfig,
@@ -66,8 +66,8 @@ impl Baselines {
     }
 }
 
-/// The directory to which the paths in a baseline are relative: that of the baseline file itself, so that it can
-/// be used from anywhere.
+/// The directory to which the paths in a baseline are relative. It is the directory of the baseline file, so that the
+/// file can be used from any working directory.
 #[derive(Debug, Clone, Default)]
 pub struct BaselineHome {
     /// The working directory, to which the paths of findings are relative.
@@ -76,7 +76,7 @@ pub struct BaselineHome {
 }
 
 impl BaselineHome {
-    /// Returns the home of an existing or future baseline file.
+    /// Creates the base directory of a baseline file, which need not exist yet.
     #[must_use]
     pub fn new(tree: &dyn FileTree, file: &Path) -> Self {
         let here = tree.working_directory().unwrap_or_default();
@@ -85,7 +85,7 @@ impl BaselineHome {
         Self { directory: located.map_or_else(|_| here.clone(), Located::into_path), working_directory: here }
     }
 
-    /// Converts a displayed path to one relative to the baseline.
+    /// Converts a displayed path to one relative to the baseline file.
     fn relative(&self, shown: &str) -> String {
         if self.working_directory == self.directory || shown.is_empty() || shown.starts_with('<') {
             return shown.into();
@@ -158,7 +158,7 @@ impl Baseline {
     /// Parses a file that [`Baseline::to_json`] wrote.
     ///
     /// # Errors
-    /// Fails if the text is not a baseline.
+    /// The text is not a baseline.
     pub fn parse(text: &str, home: BaselineHome) -> Result<Self> {
         let wrong = |what: String| {
             Diagnostic::error(Code::InvalidValue, format!("this is not a baseline file: {what}"))
@@ -201,15 +201,15 @@ impl Baseline {
         self.known.is_empty()
     }
 
-    /// Consumes one occurrence of a finding. Returns false if none is left.
+    /// Consumes one occurrence of a finding. Returns false if there are none left.
     pub fn consume(&mut self, finding: &Diagnostic, location: Option<&RenderedLocation>) -> bool {
         let one = KnownFinding::new(finding, location, &self.home);
         let is_known = take_one(&mut self.known, &one);
         is_known || take_one(&mut self.moved, &KnownFinding { file: String::new(), ..one })
     }
 
-    /// Lets the findings about resources of removed files apply to any file: a file may be renamed. Paths are as
-    /// findings show them.
+    /// Makes findings about resources of removed files apply to any file, since a file may have been renamed. `exists`
+    /// gets paths as findings display them.
     #[must_use]
     pub fn with_renames(mut self, exists: impl Fn(&Path) -> bool) -> Self {
         let is_moved = |one: &KnownFinding| !one.resource.is_empty() && !exists(Path::new(&one.file));
@@ -223,7 +223,7 @@ impl Baseline {
     }
 }
 
-/// Reduces the count of a finding. Returns false if none is left.
+/// Decrements the number of occurrences of a finding. Returns false if there are none left.
 fn take_one(known: &mut BTreeMap<KnownFinding, usize>, finding: &KnownFinding) -> bool {
     match known.get_mut(finding) {
         Some(count) if *count > 0 => {

@@ -1,7 +1,8 @@
 //! Findings in the manifests of targets that do not build.
 //!
-//! A misspelled kind or field is a common reason for a failing build, so it is reported next to the failure. It is
-//! unknown whether a file is a manifest or a patch, so only mistakes in both are reported.
+//! A misspelled kind or field is a common reason for a failing build, so it is reported together with the failure. It
+//! is unknown whether a file is a manifest or a patch, so only mistakes that are invalid in both manifests and patches
+//! are reported.
 
 use std::path::Path;
 
@@ -48,7 +49,7 @@ fn violations(node: &Node, judgement: &ObjectValidation<'_>) -> impl Iterator<It
     })
 }
 
-/// Returns true if a violation is a mistake in a patch, too.
+/// Returns true if a violation is also a mistake in a patch.
 fn is_wrong_in_patches(violation: &Violation) -> bool {
     let is_directive = || match violation.path.elements().last() {
         Some(PathElement::Field(name)) => {

@@ -1,5 +1,5 @@
-//! The cause of a finding if it is not at the reported value: a patch that removed a required value or changed one
-//! of two values that must match. Also finds a location for missing values.
+//! The causes of findings that are not at the reported value: a patch that removed a required value, or that changed
+//! one of two values that must match. Also determines a location for missing values.
 
 use smol_str::{SmolStr, ToSmolStr};
 
@@ -15,7 +15,7 @@ use smp_validate::ViolationCause;
 /// The build steps that rename objects and the references to them.
 const RENAMING: [&str; 5] = ["namePrefix", "nameSuffix", "namespace", "nameHash", "nameReference"];
 
-/// Locates the causes of findings.
+/// Determines the locations of the causes of findings.
 pub(super) struct Causes<'c> {
     sources: &'c SourceMap,
 }
@@ -25,7 +25,7 @@ impl<'c> Causes<'c> {
         Self { sources }
     }
 
-    /// Moves a finding about a field to its cause.
+    /// Moves a finding about a field to the location of its cause.
     pub(super) fn at_cause(
         &self,
         finding: Diagnostic,
@@ -71,7 +71,7 @@ impl<'c> Causes<'c> {
         }
     }
 
-    /// Moves a finding to its cause, unless both are in the same file, where the cause is easy to see.
+    /// Moves a finding to its cause, unless both are in the same file, in which the cause is easy to see.
     pub(super) fn with_cause(&self, finding: Diagnostic, cause: Span) -> Diagnostic {
         let file = |span| {
             let source = self.sources.get(self.sources.outermost(span).source)?;
@@ -103,8 +103,8 @@ impl<'c> Causes<'c> {
         writes.is_some_and(|writes| writes.len() == 1)
     }
 
-    /// Returns the location where a reference was written, ignoring steps that only propagate a rename. The author
-    /// of the reference has to correct it.
+    /// Returns the location where a reference was written. Steps that only propagate a rename are ignored, since the
+    /// original reference must be corrected.
     pub(super) fn written_at(resource: &Resource, value: &Node) -> Span {
         let mut path = Vec::new();
         let mut written = || {
@@ -163,7 +163,7 @@ fn find_path(node: &Node, target: &Node, path: &mut Vec<SmolStr>) -> bool {
     }
 }
 
-/// Returns true if a removed volume, or one of several, had a name.
+/// Returns true if a removed volume, or one of several removed volumes, had a name.
 fn has_name(known: &ValueHistory, name: &str) -> bool {
     match known {
         ValueHistory::Leaf(writes) => {

@@ -15,9 +15,9 @@ const LISTS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"]
 
 /// A container before and after a change.
 pub(super) struct ChangedContainer<'c> {
-    /// The name: after the change, or before it if the container was removed.
+    /// The name after the change, or before it if the container was removed.
     pub name: SmolStr,
-    /// The path: after the change, or before it if the container was removed.
+    /// The path after the change, or before it if the container was removed.
     pub path: Vec<SmolStr>,
     /// The container before the change.
     pub old: Option<&'c Node>,
@@ -26,7 +26,7 @@ pub(super) struct ChangedContainer<'c> {
 }
 
 impl ChangedContainer<'_> {
-    /// Returns the subject of a message.
+    /// Returns the subject of a message about the container.
     pub fn title(&self) -> String {
         if self.name.is_empty() { "the Pods".to_string() } else { format!("the container `{}`", self.name) }
     }
@@ -47,7 +47,7 @@ impl<'c> ChangedContainer<'c> {
 }
 
 impl<'c> ChangedObject<'c> {
-    /// Returns all containers of a Pod or workload, and the Pod itself as one without a name.
+    /// Returns all containers of a Pod or workload, and the Pod itself as a container without a name.
     pub(super) fn containers_and_pod(&self) -> Vec<ChangedContainer<'c>> {
         let Some(([old, new], path)) = self.pods() else { return Vec::new() };
         let path = path.iter().map(|step| SmolStr::new_static(step)).collect();
@@ -56,7 +56,7 @@ impl<'c> ChangedObject<'c> {
         all
     }
 
-    /// Returns all containers of a Pod or workload. A renamed container is one container.
+    /// Returns all containers of a Pod or workload. A renamed container occurs only once.
     pub(super) fn containers(&self) -> Vec<ChangedContainer<'c>> {
         let Some((pods, path)) = self.pods() else { return Vec::new() };
         let mut all = Vec::new();
@@ -77,11 +77,11 @@ impl<'c> ChangedObject<'c> {
     }
 }
 
-/// Returns the property by which containers are paired; none if a container has none.
+/// Returns the property by which containers are paired, or `None` if a container does not have it.
 type Key<'k> = &'k dyn Fn(&Node) -> Option<String>;
 
-/// Returns the position of each new container in the old list. Containers are paired by name, then by image, then by
-/// repository. A single one that is left on both sides was replaced.
+/// Returns the index of each new container in the old list. Containers are paired by name, then by image, then by
+/// repository. If one container remains on each side, they are paired, too.
 fn pair_containers(old: &[Node], new: &[Node]) -> Vec<Option<usize>> {
     let image = |container: &Node| text(container.get("image")).map(str::to_string);
     let repository = |container: &Node| image(container).map(|image| ImageName::parse(&image).repository());
@@ -114,7 +114,7 @@ fn name(container: &Node) -> &str {
 mod tests {
     use super::*;
 
-    /// The containers before and after a change, and the positions of the partners.
+    /// The containers before and after a change, and the index of the old container for each new one.
     type Case = (&'static [&'static str], &'static [&'static str], &'static [Option<usize>]);
 
     #[test]

@@ -1,4 +1,4 @@
-//! An object before and after a change, as the rules about dangerous changes see it.
+//! An object before and after a change, as the input of rules about dangerous changes.
 
 use smol_str::SmolStr;
 
@@ -11,13 +11,13 @@ use smp_text::yaml::Node;
 /// An object before and after a change. The values of Secrets are not masked, so a message must not contain them.
 #[derive(Debug, Clone, Copy)]
 pub struct ChangedObject<'c> {
-    /// The identity: after the change, or before it if the object was deleted.
+    /// The identity after the change, or before it if the object was deleted.
     pub id: &'c ResId,
     /// The identity before the change, if it differs.
     pub former: Option<&'c ResId>,
-    /// The object before the change; none if it was created.
+    /// The object before the change; `None` if it was created.
     pub old: Option<&'c Node>,
-    /// The object after the change; none if it was deleted.
+    /// The object after the change; `None` if it was deleted.
     pub new: Option<&'c Node>,
     /// All objects of the target.
     pub target: &'c ChangedTarget<'c>,
@@ -28,7 +28,7 @@ pub struct ChangedObject<'c> {
 pub struct Danger {
     /// The description.
     pub message: String,
-    /// The field names and list positions of the value: in the new object, or in the old one if it was removed.
+    /// The field names and list indices of the value: in the new object, or in the old one if the value was removed.
     pub path: Vec<SmolStr>,
 }
 
@@ -40,12 +40,12 @@ impl Danger {
 }
 
 impl<'c> ChangedObject<'c> {
-    /// Returns true if the object has a group and one of the kinds.
+    /// Returns true if the object has the group and one of the kinds.
     pub(super) fn is_kind(&self, group: &str, kinds: &[&str]) -> bool {
         self.id.gvk.group == group && kinds.contains(&self.id.gvk.kind.as_str())
     }
 
-    /// Returns true if the object existed and is deleted, possibly because it gets another name or namespace.
+    /// Returns true if the object existed and is deleted, possibly because its name or namespace changes.
     pub(super) fn is_gone(&self) -> bool {
         let is_other = |former: &ResId| former.name != self.id.name || !former.same_namespace(self.id);
         self.old.is_some() && (self.new.is_none() || self.former.is_some_and(is_other))
@@ -67,7 +67,7 @@ impl<'c> ChangedObject<'c> {
         self.values(path).map(text)
     }
 
-    /// Returns the path of the Pod specification; none if the kind has none.
+    /// Returns the path of the Pod specification, or `None` if the kind has none.
     pub(super) fn pod_path(&self) -> Option<&'static [&'static str]> {
         const TEMPLATE: &[&str] = &["spec", "template", "spec"];
         const JOB_TEMPLATE: &[&str] = &["spec", "jobTemplate", "spec", "template", "spec"];

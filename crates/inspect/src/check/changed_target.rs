@@ -1,4 +1,4 @@
-//! The objects of a target before and after a change, as the rules about dangerous changes see them.
+//! The objects of a target before and after a change, as the input of rules about dangerous changes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -12,16 +12,16 @@ use smp_validate::selects;
 /// An object before and after a change.
 type Versions<'c> = [Option<&'c Resource>; 2];
 
-/// The objects of a target before and after a change that rules look up.
+/// The objects of a target before and after a change, with indexes for rules.
 #[derive(Debug, Default)]
 pub struct ChangedTarget<'c> {
-    /// The identities of service accounts before and after the change, by their name before it.
+    /// The identities of service accounts before and after the change, by their old name.
     service_accounts: FxHashMap<&'c str, Vec<[&'c ResId; 2]>>,
     deleted_namespaces: FxHashSet<&'c str>,
     workloads: Vec<Workload<'c>>,
-    /// The positions of the workloads of a namespace.
+    /// The indices of the workloads of a namespace.
     by_namespace: FxHashMap<&'c str, Vec<usize>>,
-    /// The positions of the workloads whose Pods have a label, by namespace, key and value.
+    /// The indices of the workloads whose Pods have a label, by namespace, key and value of the label.
     by_label: FxHashMap<[&'c str; 3], Vec<usize>>,
 }
 
@@ -42,16 +42,16 @@ impl<'c> ChangedTarget<'c> {
         target
     }
 
-    /// Returns the identities of a service account before and after the change; none if it is not in the target, or
-    /// deleted. A service account without a namespace may be in any.
+    /// Returns the identities of a service account before and after the change, or `None` if it is not in the target or
+    /// is deleted. A service account without a namespace matches any namespace.
     pub(super) fn service_account(&self, namespace: &str, name: &str) -> Option<[&'c ResId; 2]> {
         let is_meant = |old: &ResId| old.namespace == namespace || old.namespace.is_empty();
         self.service_accounts.get(name)?.iter().copied().find(|[old, _]| is_meant(old))
     }
 
-    /// Returns true if the change deletes all Pods of a namespace that a selector matches: a workload or the whole
-    /// namespace is deleted, and no other workload of the target is selected. A selector that is empty may match Pods of
-    /// other targets.
+    /// Returns true if the change deletes all Pods of a namespace that a selector matches: the namespace or a workload
+    /// is deleted, and no other workload of the target is selected. Returns false for an empty selector, since it may
+    /// match Pods of other targets.
     pub(super) fn deletes_selected_pods(&self, namespace: &str, selector: Option<&Node>) -> bool {
         if self.deleted_namespaces.contains(namespace) {
             return true;
@@ -92,7 +92,7 @@ impl<'c> ChangedTarget<'c> {
         self.workloads.push(workload);
     }
 
-    /// Returns the positions of workloads that a selector may match: those with the rarest of its labels.
+    /// Returns the indices of workloads that a selector may match, which are those with its rarest label.
     fn candidates<'s>(&'s self, namespace: &'s str, selector: &'s Node) -> &'s [usize] {
         let labels = selector.get("matchLabels").and_then(Node::as_map).into_iter().flat_map(Map::iter);
         let with_label = labels.map(|(key, value)| {

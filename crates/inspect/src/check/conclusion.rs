@@ -22,7 +22,7 @@ use smp_text::diagnostic::{Code, Diagnostic, MessageRenderer, RenderedLocation, 
 use smp_text::source::{SourceId, SourceMap, Span};
 use smp_validate::ValidateOptions;
 
-/// A location by file, which is the same in all targets even if the file is read several times.
+/// The file and offset of a location. It is the same for all targets, even if the file is read several times.
 type FileLocation = (PathBuf, u32);
 
 fn file_location(span: Span, sources: &SourceMap) -> Option<FileLocation> {
@@ -36,14 +36,14 @@ pub struct TargetFindings {
     /// The path of the target.
     pub target: PathBuf,
     findings: Vec<Diagnostic>,
-    /// The locations of the kustomization entries that took part in its build.
+    /// The locations of the kustomization entries that were used in its build.
     entries: FxHashSet<FileLocation>,
-    /// The files that contribute to its resources.
+    /// The files from which its resources were built.
     files: FxHashSet<PathBuf>,
     config: Arc<CheckConfig>,
-    /// The locations of the external declarations that its references use.
+    /// The locations of the external declarations that its references match.
     externals: FxHashSet<Span>,
-    /// The enabled rules; none for a target that does not build.
+    /// The enabled rules; `None` for a target that does not build.
     enabled: Option<RuleSelection>,
 }
 
@@ -61,13 +61,13 @@ impl TargetFindings {
         }
     }
 
-    /// Returns true if this target includes all of another target, and more.
+    /// Returns true if this target includes all files and entries of another target, and more.
     fn is_built_over(&self, other: &Self) -> bool {
         let more = self.entries.len() + self.files.len() > other.entries.len() + other.files.len();
         more && self.entries.is_superset(&other.entries) && self.files.is_superset(&other.files)
     }
 
-    /// Returns the baseline that the configuration of the target names.
+    /// Returns the baseline in the configuration of the target, if any.
     #[must_use]
     pub fn configured_baseline(&self) -> Option<&ConfiguredBaseline> {
         self.config.baseline.as_ref()
@@ -109,7 +109,7 @@ pub fn check_target(
         matches!(rule.finder, Finder::Schema | Finder::Validation(_)) && selection.is_enabled(rule)
     }) {
         let violations = rules::validation::find(target, options);
-        // A patch that removes a required field is reported once, as a violation.
+        // A patch that removes a required field is reported only once, as a violation.
         let missing = |finding: &Diagnostic| {
             let field = (finding.resource_name()?.to_string(), finding.field_path()?.to_string());
             Some(field)
@@ -133,7 +133,7 @@ pub fn check_target(
     TargetFindings { findings, entries, files, externals, ..empty }
 }
 
-/// Returns the files that contribute to the result of a build.
+/// Returns the files from which the result of a build was created.
 fn files_of(target: &CheckedTarget<'_>) -> FxHashSet<PathBuf> {
     let nodes = target.resources().flat_map(|resource| resource.node().nodes());
     let sources: FxHashSet<SourceId> = nodes.map(|node| node.span().source).collect();
@@ -163,13 +163,13 @@ pub struct Conclusion<'c> {
     pub selection: &'c RuleSelection,
     /// Renders locations.
     pub renderer: &'c MessageRenderer<'c>,
-    /// The files in the directories of kustomizations.
+    /// The local files in the directories of kustomizations.
     pub files: LocalFiles<'c>,
-    /// The suppressions that count.
+    /// The suppressions that are trusted.
     pub suppressions: SuppressionTrust<'c>,
 }
 
-/// Returns a report of the targets without findings.
+/// Creates a report for all targets with an empty list of findings.
 fn report_of(all: &[TargetFindings]) -> CheckReport {
     let failed = all.iter().filter(|one| one.enabled.is_none());
     CheckReport {
@@ -194,7 +194,7 @@ impl Conclusion<'_> {
             let mut found = Vec::new();
             for finding in one.findings {
                 let location = self.location(&finding);
-                // A suppression counts as used even if the other targets do not agree on the finding.
+                // The suppression is marked as used even if the targets do not agree on the finding.
                 let is_suppressed = one.enabled.is_some()
                     && suppressions.covers(&finding, &one.config, location.as_ref(), self.sources);
                 if !agreed.holds(&finding, number, self.sources)
@@ -226,7 +226,7 @@ impl Conclusion<'_> {
         report
     }
 
-    /// Returns the indexes of targets that are part of a target that does not build.
+    /// Returns the indices of targets that are part of a target that does not build.
     fn used_by_unbuilt(&self, all: &[TargetFindings]) -> FxHashSet<usize> {
         let failed: Vec<&Path> =
             all.iter().filter(|one| one.enabled.is_none()).map(|one| one.target.as_path()).collect();
@@ -244,8 +244,8 @@ impl Conclusion<'_> {
             .collect()
     }
 
-    /// Returns findings in the manifests of targets that do not build, assigned to the target with the nearest
-    /// directory.
+    /// Returns findings in the manifests of targets that do not build. Each finding is assigned to the target in the
+    /// nearest directory.
     fn unbuilt(&self, all: &[TargetFindings]) -> Vec<TargetFindings> {
         let failed: Vec<&TargetFindings> = all.iter().filter(|one| one.enabled.is_none()).collect();
         let Some(first) = failed.first() else { return Vec::new() };
@@ -292,7 +292,7 @@ impl Conclusion<'_> {
 /// The note on a build failure that a comment or configuration tries to suppress.
 const NOT_SUPPRESSIBLE: &str = "build errors cannot be suppressed";
 
-/// The suppressions of comments and `.smp.yaml`, and their use.
+/// The suppressions in comments and `.smp.yaml`, and the record of their use.
 struct Suppressions<'c> {
     comments: SuppressionComments<'c>,
     /// The locations of configuration entries that suppressed something.
@@ -318,7 +318,7 @@ impl<'c> Suppressions<'c> {
         let entry = ignored_by(config, finding, location);
         self.used.extend(entry);
         let at = finding.labels().first().map(|label| label.span);
-        // Both suppressions count as used.
+        // If a comment and an entry both suppress the finding, both are marked as used.
         let by_comment = at.is_some_and(|at| self.comments.suppresses(finding.code(), at, sources));
         entry.is_some() || by_comment
     }
@@ -361,9 +361,10 @@ impl<'c> Suppressions<'c> {
 /// The configurations and rules of a run, from which unused suppressions are derived.
 struct UsedSuppressions {
     configs: Vec<Arc<CheckConfig>>,
-    /// The locations of the external declarations that references use.
+    /// The locations of the external declarations that references match.
     externals: FxHashSet<Span>,
-    /// The rules enabled for any target. Empty if a target did not build, since its suppressions are unknown.
+    /// The rules that are enabled for any target. Empty if a target did not build, since it is unknown which findings
+    /// its suppressions apply to.
     enabled: Vec<RuleSelection>,
 }
 
@@ -377,7 +378,7 @@ impl UsedSuppressions {
     }
 
     fn is_enabled(&self, code: Code) -> bool {
-        // `diff` decides whether these suppressions are used.
+        // Only `diff` can determine whether such a suppression is used.
         let is_of_diff = rule_by_code(code).is_some_and(Rule::is_about_changes);
         !is_of_diff && self.enabled.iter().any(|selection| selection.reports(code))
     }
@@ -397,7 +398,7 @@ fn by_location(location: Option<&RenderedLocation>) -> (&str, usize, usize) {
     location.map_or(("", 0, 0), |location| (location.file.as_str(), location.line, location.column))
 }
 
-/// The identity of a finding. A finding in a base is reported once for all targets.
+/// The key of a finding. A finding in a base has the same key in all targets, so that it is reported once.
 type FindingKey = (&'static str, String, Option<(String, usize, usize)>, Option<PathBuf>);
 
 fn key(finding: &Diagnostic, location: Option<&RenderedLocation>, target: &Path) -> FindingKey {
@@ -410,16 +411,17 @@ fn key(finding: &Diagnostic, location: Option<&RenderedLocation>, target: &Path)
 /// A rule and the location of one of its findings.
 type FoundKey = (&'static str, FileLocation);
 
-/// The counts that decide whether the targets of a run agree on a finding.
+/// Counts that determine whether the targets of a run agree on a finding.
 #[derive(Debug, Default)]
 pub struct Agreement {
     /// The number of targets that include an entry.
     included: FxHashMap<FileLocation, usize>,
     /// The number of targets with a finding at a location.
     found: FxHashMap<FoundKey, usize>,
-    /// Findings of a target, by index, that an overlay of the target does not have. The overlay fixes them.
+    /// Pairs of the index of a target and a finding that an overlay of the target does not have, since the overlay
+    /// fixes it.
     fixed_by_overlay: FxHashSet<(usize, FoundKey)>,
-    /// The indexes of targets that are part of a target which does not build.
+    /// The indices of targets that are part of a target that does not build.
     unknown: FxHashSet<usize>,
 }
 
@@ -439,8 +441,8 @@ impl Agreement {
             one.files.iter().for_each(|file| readers.entry(file).or_default().push(i));
         }
         for (i, one) in all.iter().enumerate().filter(|(i, _)| !found[*i].is_empty()) {
-            // An overlay includes everything of its base, so only targets that have its rarest file or entry, such
-            // as its own kustomization, are candidates.
+            // An overlay includes all files and entries of its base. So only targets that have the base's rarest file
+            // or entry, such as its kustomization, are candidates.
             let files = one.files.iter().filter_map(|file| readers.get(file.as_path()));
             let entries = one.entries.iter().filter_map(|location| takers.get(location));
             let fewest = files.chain(entries).min_by_key(|targets| targets.len()).into_iter().flatten();
@@ -453,7 +455,8 @@ impl Agreement {
         agreement
     }
 
-    /// Returns true if enough targets agree on a finding, as required by its rule. `target` is the index of its target.
+    /// Returns true if as many targets as the rule requires agree on a finding. `target` is the index of the finding's
+    /// target.
     #[must_use]
     pub fn holds(&self, finding: &Diagnostic, target: usize, sources: &SourceMap) -> bool {
         let reach = rule_by_code(finding.code()).map_or(RuleScope::Target, |rule| rule.scope);
@@ -480,7 +483,7 @@ fn found_in(one: &TargetFindings, sources: &SourceMap) -> FxHashSet<FoundKey> {
     one.findings.iter().flat_map(keys).collect()
 }
 
-/// Returns the locations of a finding, the main one first.
+/// Returns the locations of a finding. The first one is the main location.
 fn locations<'f>(
     finding: &'f Diagnostic,
     sources: &'f SourceMap,

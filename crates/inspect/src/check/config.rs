@@ -1,4 +1,4 @@
-//! The configuration file `.smp.yaml`, which applies to a directory and everything below it.
+//! The configuration file `.smp.yaml`, which applies to its directory and all directories below it.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -19,22 +19,22 @@ const FILE: &str = ".smp.yaml";
 /// The settings of the nearest `.smp.yaml`.
 #[derive(Debug, Default)]
 pub struct CheckConfig {
-    /// Rules that are enabled or disabled.
+    /// The rules that are explicitly enabled or disabled.
     pub rules: RuleSelection,
-    /// Rules ignored in some files.
+    /// The rules that are ignored in some files.
     pub ignored: Vec<IgnoredRule>,
-    /// Objects that exist although no build defines them.
+    /// The objects that exist although no build defines them.
     pub external: ExternalObjects,
-    /// The baseline.
+    /// The baseline, if any.
     pub baseline: Option<ConfiguredBaseline>,
     /// The changes that `diff --ignore-noise` ignores.
     pub noise: Vec<Spanned<String>>,
 }
 
-/// The baseline that a configuration names.
+/// The baseline file that a configuration refers to.
 #[derive(Debug, Clone)]
 pub struct ConfiguredBaseline {
-    /// The path as displayed. It has no symlinks and stays in the directory of the configuration.
+    /// The path as displayed. It contains no symlinks and is in the directory of the configuration.
     pub file: PathBuf,
     /// The directory of the configuration.
     pub directory: PathBuf,
@@ -47,7 +47,7 @@ pub struct ConfiguredBaseline {
 pub struct IgnoredRule {
     /// The rule.
     pub code: Code,
-    /// Glob patterns relative to the directory of the configuration. If empty, the entry applies to all files.
+    /// Glob patterns relative to the directory of the configuration. If there are none, the entry applies to all files.
     files: Vec<Regex>,
     /// The location of the entry.
     pub at: Span,
@@ -97,7 +97,7 @@ struct Section {
 struct IgnoreEntry {
     code: Spanned<String>,
     files: Vec<Spanned<String>>,
-    /// The reason and the responsible person or team, for readers of the file.
+    /// The reason, and the responsible person or team. Only for people who read the file.
     #[serde(alias = "why")]
     reason: String,
     owner: String,
@@ -122,11 +122,11 @@ struct ControllerEntry {
 }
 
 impl CheckConfig {
-    /// Finds the nearest configuration file, from the target upwards.
+    /// Finds the nearest configuration file, in the directory of the target or a parent directory.
     ///
     /// # Errors
-    /// Fails if the file is a symlink. Also fails if it is above the target and belongs to another user, since that
-    /// user could disable rules for others.
+    /// The file is a symlink, or it is in a parent directory and belongs to another user, who could disable rules with
+    /// it.
     pub fn nearest(tree: &dyn FileTree, target: &Path) -> Result<Option<PathBuf>> {
         let Ok(found) = tree.locate(Path::new(""), target) else { return Ok(None) };
         let above = found.path().parent().filter(|_| !found.is_directory());
@@ -143,7 +143,7 @@ impl CheckConfig {
     /// Reads a configuration file, displayed as `shown`.
     ///
     /// # Errors
-    /// Fails if the file cannot be read or is invalid.
+    /// The file cannot be read or is invalid.
     pub fn read(tree: &dyn FileTree, file: &Path, shown: &Path, sources: &SourceMap) -> Result<Self> {
         let text =
             tree.read(file).map_err(|error| read_error(format_args!("`{}`", shown.display()), &error))?;
@@ -204,8 +204,8 @@ impl Section {
     }
 }
 
-/// Resolves the path of the baseline. A configuration written by someone else must not refer to files outside of
-/// its directory.
+/// Resolves the path of the baseline. It must be inside the directory of the configuration, because another user may
+/// have written the configuration.
 fn configured_baseline(file: &Spanned<String>, directory: &Path) -> Result<ConfiguredBaseline> {
     let path = Path::new(file.as_str());
     let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
@@ -218,7 +218,8 @@ fn configured_baseline(file: &Spanned<String>, directory: &Path) -> Result<Confi
     Ok(ConfiguredBaseline { file: directory.join(path), directory: directory.into(), at: file.span })
 }
 
-/// Returns the text of a field of an entry at a location, which must not be absent or empty.
+/// Returns the text of a required field. `entry` is the location of the list entry. Fails if the text is absent or
+/// empty.
 fn require_field(list: &str, (text, field): (&Spanned<String>, &str), entry: Span) -> Result<SmolStr> {
     if text.is_empty() {
         let message = format!("an entry of `check.{list}` in {FILE} has no `{field}`");

@@ -6,9 +6,9 @@ use super::external::ExternalObjects;
 use smp_overlay::resource::Resource;
 use smp_text::yaml::{Node, differ_by_one};
 
-/// A kind, the kind of the object that a controller creates from it, and the fields that may contain the name of
-/// that object. The first field present is used; without one, the name is that of the source object. Taken from
-/// the documentation of each controller.
+/// Each entry has the kind of a source object, the kind of the object that a controller creates from it, and the fields
+/// that may contain the name of the created object. The first field that is present is used. Without one, the created
+/// object has the name of the source object. The entries follow the documentation of each controller.
 const MAKERS: &[(&str, &str, &[&[&str]])] = &[
     ("Certificate", "Secret", &[&["spec", "secretName"]]),
     ("Issuer", "Secret", &[&["spec", "acme", "privateKeySecretRef", "name"]]),
@@ -30,7 +30,7 @@ const MAKERS: &[(&str, &str, &[&[&str]])] = &[
     ("Bundle", "ConfigMap", &[]),
 ];
 
-/// The annotations by which OpenShift creates a Secret for a Service.
+/// The annotations that make OpenShift create a Secret for a Service.
 const SERVING_CERTIFICATES: [&str; 2] = [
     "service.beta.openshift.io/serving-cert-secret-name",
     "service.alpha.openshift.io/serving-cert-secret-name",
@@ -66,7 +66,7 @@ pub(super) fn created_by_controllers(
     made
 }
 
-/// Well-known ClusterRoles of every Kubernetes or `OpenShift` cluster.
+/// ClusterRoles that exist in every Kubernetes or OpenShift cluster.
 const CLUSTER_ROLES: [&str; 14] = [
     "admin",
     "edit",
@@ -84,10 +84,10 @@ const CLUSTER_ROLES: [&str; 14] = [
     "system:service-account-issuer-discovery",
 ];
 
-/// Well-known Roles of every cluster.
+/// Roles that exist in every cluster.
 const ROLES: [&str; 1] = ["extension-apiserver-authentication-reader"];
 
-/// Returns true if every cluster has an object with this name.
+/// Returns true if Kubernetes or OpenShift creates an object with this name in each cluster or namespace.
 pub(super) fn is_in_every_cluster(kind: &str, name: &str) -> bool {
     match kind {
         "ServiceAccount" => matches!(name, "default" | "builder" | "deployer"),
@@ -108,7 +108,8 @@ fn roles(kind: &str) -> &'static [&'static str] {
     }
 }
 
-/// Returns the well-known role whose name differs from this one by a letter. A plural is a different word.
+/// Returns the well-known role whose name differs from this one by one letter. The plural of a name is not a
+/// misspelling of it.
 pub(super) fn similar_well_known_role(kind: &str, name: &str) -> Option<&'static str> {
     let is_plural = |known: &str| name.strip_prefix(known) == Some("s");
     roles(kind).iter().copied().find(|known| differ_by_one(name, known) && !is_plural(known))

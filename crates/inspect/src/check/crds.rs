@@ -1,6 +1,6 @@
-//! Kinds and versions that the CRDs of a build do not define.
+//! Kinds and versions that are missing in the CRDs of a build.
 //!
-//! A CRD in the build lists all served versions of its kind. Other kinds of its group may be defined elsewhere, so
+//! A CRD in the build declares all served versions of its kind. Other kinds of its group may be defined elsewhere, so
 //! only likely misspellings are reported.
 
 use rustc_hash::FxHashMap;
@@ -22,7 +22,7 @@ struct BuiltCrd<'n> {
 }
 
 impl<'n> BuiltCrd<'n> {
-    /// Returns the CRD with its group, or none for other resources.
+    /// Returns the CRD with its group, or `None` for other resources.
     fn new(resource: &'n Resource) -> Option<(&'n str, Self)> {
         if !resource.id().gvk.is_crd() {
             return None;
@@ -33,7 +33,7 @@ impl<'n> BuiltCrd<'n> {
         let is_served =
             |version: &&Node| version.get("served").and_then(Node::resolve) != Some(Resolved::Bool(false));
         let names = versions.filter(is_served).filter_map(|version| version.get("name")?.as_str());
-        // `v1beta1` CRDs have one version in a field of its own.
+        // A `v1beta1` CRD may declare its only version in `spec.version`.
         let mut served: Vec<&str> = names.collect();
         if served.is_empty() {
             served.extend(text(&["spec", "version"]));

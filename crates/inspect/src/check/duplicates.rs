@@ -24,8 +24,8 @@ impl PlainObjects {
     }
 }
 
-/// Reports objects that an earlier target in the same directory also defines: `kubectl apply` on the directory
-/// applies both files, and the last one wins. Files of different directories may be for different clusters.
+/// Reports objects that an earlier target in the same directory also defines. `kubectl apply` on the directory applies
+/// both files, and the last one wins. Files in different directories may be for different clusters.
 pub fn report_duplicates(found: &mut [TargetFindings], objects: &[PlainObjects], sources: &SourceMap) {
     let file = |location: Span| Some(sources.get(sources.outermost(location).source)?.name().to_path_buf());
     let mut first: FxHashMap<(PathBuf, &ResId), (usize, PathBuf, Span)> = FxHashMap::default();
@@ -34,7 +34,7 @@ pub fn report_duplicates(found: &mut [TargetFindings], objects: &[PlainObjects],
             let Some(name) = file(*location) else { continue };
             let directory = name.parent().map(PathBuf::from).unwrap_or_default();
             let known = first.entry((directory, id)).or_insert_with(|| (i, name.clone(), *location));
-            // Duplicates within one target are reported by its build.
+            // The build already reports duplicates within one target.
             if known.0 == i || known.1 == name {
                 continue;
             }

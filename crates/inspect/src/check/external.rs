@@ -1,4 +1,4 @@
-//! Objects that exist although no build defines them: external ones, and those that controllers create.
+//! Objects that exist although no build defines them: declared external objects, and objects that controllers create.
 
 use regex::Regex;
 use smol_str::SmolStr;
@@ -7,7 +7,7 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::Span;
 use smp_text::yaml::Spanned;
 
-/// The declarations of objects outside the build in `.smp.yaml`.
+/// The declarations in `.smp.yaml` of objects that no build defines.
 #[derive(Debug, Default)]
 pub struct ExternalObjects {
     /// Objects that are created elsewhere.
@@ -43,12 +43,12 @@ pub struct ControllerOutput {
     pub kind: SmolStr,
     /// The kind of the created objects.
     pub creates: SmolStr,
-    /// The field path, with dots, in the source object that contains the name of the created one. If none, both
+    /// The field path, with dots, of the name of the created object in the source object. If it is `None`, both objects
     /// have the same name.
     pub name: Option<SmolStr>,
 }
 
-/// Compiles a glob pattern: `*` matches any text, `?` any character, and an empty pattern everything.
+/// Compiles a glob pattern. `*` matches any text, `?` any character, and an empty pattern everything.
 pub(super) fn pattern(text: &Spanned<String>) -> Result<Regex> {
     let escaped = regex::escape(text).replace("\\*", ".*").replace("\\?", ".");
     let all = if text.is_empty() { ".*".to_string() } else { escaped };

@@ -21,7 +21,7 @@ pub struct CheckReport {
     pub suppressed: usize,
     /// The number of findings that the baseline lists.
     pub in_baseline: usize,
-    /// True if the baseline is the findings of an old revision.
+    /// True if the baseline consists of the findings in an old revision.
     pub is_revision: bool,
 }
 
@@ -32,7 +32,7 @@ impl CheckReport {
         self.findings.iter().any(|finding| finding.severity() != Severity::Note)
     }
 
-    /// Removes findings from the report and returns them.
+    /// Removes the findings for which `is_taken` returns true from the report, and returns them.
     #[must_use]
     pub fn take(&mut self, is_taken: impl Fn(&Diagnostic) -> bool) -> Vec<Diagnostic> {
         let (taken, kept) = std::mem::take(&mut self.findings).into_iter().partition(is_taken);

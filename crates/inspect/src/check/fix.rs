@@ -1,4 +1,4 @@
-//! Safe fixes of findings, as new file contents.
+//! Applies the safe fixes of findings and returns the new contents of files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,10 +20,10 @@ pub struct FixedFile {
     pub fixes: usize,
 }
 
-/// The first path and the text of a file, and the replacements in it.
+/// The first path and the text of a file, and the replacements in the text.
 type FileFixes<'f> = (PathBuf, String, Vec<(Span, &'f str)>);
 
-/// Applies all safe fixes and returns the changed files. If two fixes overlap, the first one is applied.
+/// Applies all safe fixes and returns the changed files. If two fixes overlap, only the first one is applied.
 ///
 /// `real` resolves a path to the real file, so that a file read through several symlinks is fixed once.
 #[must_use]
@@ -41,7 +41,7 @@ pub fn fixed_files(
     by_file.into_values().map(|(path, before, fixes)| fixed(path, before, fixes)).collect()
 }
 
-/// Returns the replacement of a safe fix. Returns none inside an embedded text that is escaped in its file.
+/// Returns the replacement of a safe fix. Returns `None` for a fix inside an embedded text that is escaped in its file.
 fn replaced<'f>(finding: &'f Diagnostic, sources: &SourceMap) -> Option<(Span, &'f str)> {
     let fix = finding.suggested_fix().filter(|fix| fix.applicability == Applicability::MachineApplicable)?;
     let outer = sources.outermost(fix.span);

@@ -1,6 +1,6 @@
 //! The files in the directories of kustomizations, and the references of sources to them.
 //!
-//! Reads directories and the beginnings of local files. Fetched repositories are skipped.
+//! Reads directories and the first lines of local files. Fetched repositories are skipped.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub struct LocalFiles<'c> {
     pub fetched: Option<&'c Path>,
 }
 
-/// API groups of objects that tools read and API servers do not know.
+/// API groups of objects for tools. API servers do not know these groups.
 const TOOLS: [&str; 11] = [
     "kustomize.config.k8s.io",
     "builtin",
@@ -59,10 +59,10 @@ impl LocalFiles<'_> {
         targets.iter().enumerate().rev().filter_map(|(i, target)| Some((directory(target)?, i))).collect()
     }
 
-    /// Returns the files in a directory that have the name of a manifest.
+    /// Returns the files in a directory whose names have the extension of a manifest.
     pub(super) fn manifests_in<'d>(&self, directory: &'d Path) -> impl Iterator<Item = PathBuf> + use<'d> {
         let is_fetched = self.fetched.is_some_and(|fetched| directory.starts_with(fetched));
-        // A directory that cannot be listed has no findings.
+        // There are no findings for a directory that cannot be listed.
         let entries = if is_fetched { None } else { self.tree.list(directory).ok() }.unwrap_or_default();
         let files = entries.into_iter().filter(|entry| entry.kind == FileKind::File);
         files.filter(|entry| is_manifest_name(&entry.name)).map(|entry| directory.join(entry.name))
@@ -80,8 +80,8 @@ fn is_manifest_name(name: &OsStr) -> bool {
     is_yaml && !text.starts_with('.') && !KUSTOMIZATION_FILES.contains(&text)
 }
 
-/// Returns true if the text looks like an object for an API server, judged by its top-level lines. Templates do
-/// not count.
+/// Returns true if the text seems to be an object for an API server, judged by its top-level lines. Returns false for
+/// templates.
 fn is_object(text: &str) -> bool {
     let field = |name: &str| {
         let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
@@ -98,7 +98,7 @@ fn is_object(text: &str) -> bool {
 /// The fields in which a kustomization lists other kustomizations.
 const KUSTOMIZATION_LISTS: [&str; 3] = ["resources", "bases", "components"];
 
-/// The sources that a run read.
+/// The sources that were read in a run.
 pub(super) struct RunSources<'c> {
     files: LocalFiles<'c>,
     sources: &'c SourceMap,
@@ -122,14 +122,14 @@ impl<'c> RunSources<'c> {
         self.read.contains_key(path)
     }
 
-    /// Returns the kustomizations, each with its directory, in the order of their paths.
+    /// Returns the kustomizations in the order of their paths, each with its directory.
     pub(super) fn kustomizations(&self) -> impl Iterator<Item = (&Path, SourceId)> {
         let mut all: Vec<_> = self.read.iter().filter(|(path, _)| is_kustomization(path)).collect();
         all.sort_unstable();
         all.into_iter().filter_map(|(path, id)| Some((path.parent()?, *id)))
     }
 
-    /// Returns the directories that the kustomizations in some directories include, as far as these were read.
+    /// Returns the directories that the kustomizations in the given directories include, if they were read.
     pub(super) fn directories_included_by(
         &self,
         directories: impl IntoIterator<Item = PathBuf>,
@@ -153,7 +153,7 @@ impl<'c> RunSources<'c> {
         lists.flatten().filter_map(Node::as_str).map(String::from).collect()
     }
 
-    /// Returns those of some files that a source, or an unread kustomization in a parent directory, refers to.
+    /// Returns those of the files to which a source, or an unread kustomization in a parent directory, refers.
     pub(super) fn referenced<'p>(&self, paths: &FxHashSet<&'p Path>) -> FxHashSet<&'p Path> {
         let mut by_name: FxHashMap<&str, Vec<&'p Path>> = FxHashMap::default();
         for path in paths {
@@ -176,7 +176,7 @@ impl<'c> RunSources<'c> {
         named
     }
 
-    /// Reads the kustomizations in parent directories of some files that the run did not read.
+    /// Reads the kustomizations in the parent directories of files, except those that were already read.
     fn unread_above(&self, files: &FxHashSet<&Path>) -> Vec<(PathBuf, String)> {
         let above: FxHashSet<&Path> =
             files.iter().filter_map(|path| path.parent()).flat_map(Path::ancestors).collect();
@@ -187,8 +187,8 @@ impl<'c> RunSources<'c> {
     }
 }
 
-/// Records the files that a text refers to in any word. Paths are resolved against the directory of the text and
-/// its parents, since a kustomization may be in any of them.
+/// Records the files to which any word of a text refers. Paths are resolved against the directory of the text and its
+/// parents, since a kustomization may be in any of them.
 fn record_references<'p>(
     text: &str,
     at: &Path,

@@ -1,7 +1,7 @@
 //! Lints targets that build for likely mistakes.
 //!
-//! Each file in `rules` holds one rule, and `registry` lists them all. Findings are diagnostics; their safe fixes
-//! are data. This module owns the rules, the suppressions and the report formats. It builds nothing and prints
+//! Each file in `rules` contains one rule, and `registry` lists them all. Findings are diagnostics, and their safe
+//! fixes are data. This module owns the rules, the suppressions and the report formats. It builds nothing and prints
 //! nothing.
 
 mod baseline;

@@ -1,9 +1,9 @@
-//! Names and typos in findings.
+//! Names in findings, and the detection of typos.
 
 use smp_text::path::{PathElement, PathValue};
 use smp_text::yaml::{Node, differ_by_one, nearest_name};
 
-/// Returns the path element of a list entry: by `name` if it has one, else by position.
+/// Returns the path element of a list entry: by `name` if it has one, otherwise by index.
 pub(super) fn named_entry(position: usize, entry: &Node) -> PathElement {
     match entry.get("name").and_then(Node::as_str) {
         Some(name) => PathElement::Key(vec![("name".into(), PathValue::Str(name.into()))]),
@@ -11,8 +11,8 @@ pub(super) fn named_entry(position: usize, entry: &Node) -> PathElement {
     }
 }
 
-/// Returns true if two names differ by a typo rather than by a word or number: `web-config` and `web-confg`, but
-/// not `web-key` and `app-key`, nor `web-1` and `web-2`.
+/// Returns true if two names differ by a typo and not by a word or number: `web-config` and `web-confg` do, but not
+/// `web-key` and `app-key`, nor `web-1` and `web-2`.
 pub(super) fn is_typo(name: &str, known: &str) -> bool {
     let digits = |word: &str| word.chars().filter(char::is_ascii_digit).collect::<String>();
     if name == known || digits(name) != digits(known) {

@@ -1,4 +1,4 @@
-//! The current and former names of the objects of a build, and lookup by exact or similar name.
+//! The current and former names of the objects of a build, with lookup by exact or similar name.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use smp_overlay::resource::{ResId, Resource, SimilarNames};
 /// A kind and a namespace.
 type KindInNamespace = (SmolStr, SmolStr);
 
-/// The objects of a kind in a namespace, by name. The value is none for an object that a controller creates.
+/// The objects of a kind in a namespace, by name. The value is `None` for an object that a controller creates.
 type ObjectsByName<'n> = BTreeMap<SmolStr, Option<&'n Resource>>;
 
 /// The result of looking up a name.
@@ -33,20 +33,20 @@ pub(super) struct Objects<'n> {
     /// Indexes for similar names, built on first use.
     similar: RefCell<FxHashMap<KindInNamespace, SimilarNames>>,
     namespaces: FxHashMap<(SmolStr, SmolStr), Vec<SmolStr>>,
-    /// All namespaces that are part of the build or that its objects are in.
+    /// All namespaces that the build contains or that contain objects of the build.
     known_namespaces: FxHashSet<SmolStr>,
-    /// Objects that controllers create or write to, including those that are also in the build.
+    /// The objects that controllers create or write to, including those that are also in the build.
     made: FxHashSet<(SmolStr, SmolStr, SmolStr)>,
     former: FormerNames,
 }
 
-/// The names of objects before prefixes, suffixes, hashes and namespaces were applied. A misspelled reference is
-/// not updated together with the name, so it resembles a former name.
+/// The names of objects before prefixes, suffixes, hashes and namespaces were added. A misspelled reference is not
+/// updated together with the name of the object, so it is similar to the former name.
 #[derive(Default)]
 struct FormerNames {
     /// Former names by current namespace.
     by_namespace: FxHashMap<KindInNamespace, KnownNames>,
-    /// Former names by former namespace, used for references that state a namespace.
+    /// Former names by former namespace, for references that contain a namespace.
     by_former_namespace: FxHashMap<KindInNamespace, KnownNames>,
     /// Former namespaces by kind and former name.
     namespaces: FxHashMap<(SmolStr, SmolStr), Vec<SmolStr>>,
@@ -61,7 +61,7 @@ struct KnownNames {
 }
 
 impl KnownNames {
-    /// Returns the name that differs from `name` by a typo, or none if `name` itself is known.
+    /// Returns the name that differs from `name` by a typo, or `None` if `name` itself is known.
     fn find_typo(&self, name: &str) -> Option<SmolStr> {
         if self.exact.contains(name) {
             return None;
@@ -95,7 +95,7 @@ impl FormerNames {
 }
 
 impl<'n> Objects<'n> {
-    /// Collects the objects of a build and those that controllers create from them.
+    /// Collects the objects of a build, and those that controllers create from them.
     pub fn new(resources: impl Iterator<Item = &'n Resource>, outside: &ExternalObjects) -> Self {
         let mut objects = Self::default();
         for resource in resources {
@@ -134,7 +134,7 @@ impl<'n> Objects<'n> {
         }
     }
 
-    /// Returns true if a controller writes to an object, so that its content is not fully known.
+    /// Returns true if a controller writes to an object. Its content is not fully known then.
     pub fn is_controller_output(&self, id: &ResId) -> bool {
         let key = (id.gvk.kind.clone(), namespace_of(id).into(), id.name.clone());
         self.made.contains(&key)
@@ -145,7 +145,7 @@ impl<'n> Objects<'n> {
         self.by_kind.get(&(kind.into(), namespace.into())).into_iter().flat_map(|names| names.keys())
     }
 
-    /// Returns the name of an object that differs from `name` by a typo, or by one more word at the end, such as
+    /// Returns the name of an object that differs from `name` by a typo, or by an additional word at the end, such as
     /// the hash of a generated object.
     pub fn similar(&self, kind: &str, namespace: &str, name: &str) -> Option<SmolStr> {
         let key = (SmolStr::from(kind), SmolStr::from(namespace));
@@ -161,12 +161,12 @@ impl<'n> Objects<'n> {
         near.or_else(|| behind.filter(has_word).cloned())
     }
 
-    /// Returns the former name of an object now in `namespace` that differs from `name` by a typo.
+    /// Returns the former name that differs from `name` by a typo, of an object that is now in `namespace`.
     pub fn similar_former(&self, kind: &str, namespace: &str, name: &str) -> Option<SmolStr> {
         self.former.by_namespace.get(&(kind.into(), namespace.into()))?.find_typo(name)
     }
 
-    /// Returns the former name of an object then in `namespace` that differs from `name` by a typo.
+    /// Returns the former name that differs from `name` by a typo, of an object that was in `namespace`.
     pub fn similar_moved(&self, kind: &str, namespace: &str, name: &str) -> Option<SmolStr> {
         self.former.by_former_namespace.get(&(kind.into(), namespace.into()))?.find_typo(name)
     }
@@ -181,13 +181,13 @@ impl<'n> Objects<'n> {
         self.former.namespaces.get(&(kind.into(), name.into())).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns true if an object of the build is in a namespace, or is that namespace.
+    /// Returns true if an object of the build is in the namespace, or is the namespace itself.
     pub fn has_namespace(&self, namespace: &str) -> bool {
         self.known_namespaces.contains(namespace)
     }
 }
 
-/// Returns the namespace that an object states. It is empty if none is stated, as in many bases.
+/// Returns the namespace in the manifest of an object. It is empty if the manifest has none, as in many bases.
 pub(super) fn namespace_of(id: &ResId) -> &str {
     if id.cluster_scoped { "" } else { &id.namespace }
 }

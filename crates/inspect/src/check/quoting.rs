@@ -1,4 +1,4 @@
-//! Fixes that replace a scalar, and the check that they change nothing else.
+//! Fixes that replace a scalar, and the check that such a fix changes no other value.
 
 use std::cell::OnceCell;
 
@@ -9,11 +9,11 @@ use smp_merge::schema::TypeKind;
 use smp_text::diagnostic::Diagnostic;
 use smp_text::source::Span;
 
-/// Replaces scalars of a target. A scalar that several resources or fields share, for example through an anchor,
-/// may have another type elsewhere.
+/// Replaces scalars of a target. Several resources or fields may share a scalar, for example through an anchor, and
+/// expect different types.
 pub(super) struct ScalarFixes<'q, 'c> {
     target: &'q CheckedTarget<'c>,
-    /// The expected type at each location; none if the uses differ.
+    /// The expected type of the scalar at each location; `None` if different types are expected.
     expected: OnceCell<FxHashMap<Span, Option<TypeKind>>>,
 }
 
@@ -51,21 +51,21 @@ impl<'q, 'c> ScalarFixes<'q, 'c> {
         }
     }
 
-    /// Returns true if all uses of the scalar expect the type.
+    /// Returns true if all values that share the scalar expect the type.
     fn is_expected_everywhere(&self, at: Span, kind: TypeKind) -> bool {
         self.expected.get_or_init(|| expected(self.target)).get(&at) == Some(&Some(kind))
             && !self.words_before(at).any(|word| word.starts_with('&'))
     }
 
-    /// Returns the anchor and tag in front of a scalar.
+    /// Returns the words before a scalar, which are its anchor and tag.
     fn words_before(&self, at: Span) -> impl Iterator<Item = String> {
         let line = self.line_before(at);
         let words = line.split_whitespace().rev().take_while(|word| word.starts_with(['&', '!']));
         words.map(str::to_string).collect::<Vec<_>>().into_iter()
     }
 
-    /// Returns true if the scalar can be quoted in the file. In an embedded text, this is only possible if the text
-    /// is a block scalar.
+    /// Returns true if the scalar can be quoted in the file. In an embedded text this is only possible if the text is a
+    /// block scalar.
     fn can_be_quoted(&self, at: Span) -> bool {
         let begin = Span::new(at.source, 0, 0);
         self.target.sources.outermost(begin).source == at.source || self.line_before(begin).trim().is_empty()
@@ -76,7 +76,7 @@ impl<'q, 'c> ScalarFixes<'q, 'c> {
         let outer = self.target.sources.outermost(at);
         let Some(source) = self.target.sources.get(outer.source) else { return String::new() };
         let end = outer.start as usize;
-        // Only the end of a long line is searched.
+        // Only the last part of a long line is searched.
         let begin =
             (end.saturating_sub(MAX_SEARCHED_BYTES)..=end).find(|i| source.text().is_char_boundary(*i));
         let before = begin.and_then(|begin| source.text().get(begin..end)).unwrap_or_default();

@@ -19,10 +19,10 @@ pub(super) struct ObjectReference<'n> {
     pub kind: SmolStr,
     /// The name of the referenced object.
     pub name: &'n Node,
-    /// The namespace of the referenced object: the stated one, else that of the referring object. Empty if neither
-    /// is stated.
+    /// The namespace of the referenced object: the one in the reference, otherwise that of the referring object. It is
+    /// empty if neither has one.
     pub namespace: SmolStr,
-    /// The fields that state the kind and namespace, if any.
+    /// The fields with the kind and namespace of the reference, if any.
     pub stated: StatedFields<'n>,
     /// The referenced keys of the object, with their field paths.
     pub keys: Vec<(&'n Node, String)>,
@@ -100,13 +100,13 @@ pub(super) struct PodContainer<'n> {
     /// The container.
     pub node: &'n Node,
     resource: &'n Resource,
-    /// The field path of the Pod spec, the name of the list and the position in it.
+    /// The field path of the Pod spec, the name of the container list, and the index in this list.
     path: (&'static str, &'static str, usize),
 }
 
 impl PodContainer<'_> {
-    /// Returns the location where the name was first written. That write created the container, and later ones
-    /// only changed it, unless entries of the list were removed.
+    /// Returns the location where the name was first written. This write created the container, and later writes only
+    /// changed it, unless entries of the list were removed.
     pub fn made_at(&self) -> Span {
         let (spec, list, index) = self.path;
         let index = index.to_string();
@@ -205,7 +205,7 @@ impl<'n> ReferenceFinder<'n> {
         }
     }
 
-    /// Adds an object whose keys become files: the listed ones, or all.
+    /// Adds an object whose keys become files: the listed keys, or all of them.
     fn files(&mut self, kind: &str, from: Option<&'n Node>, field: &str, path: &str) {
         let items = entries(from.and_then(|from| from.get("items")));
         let key = |(i, item): (usize, &'n Node)| Some((item.get("key")?, format!("{path}.items[{i}].key")));
@@ -272,7 +272,7 @@ impl<'n> ReferenceFinder<'n> {
         }
     }
 
-    /// Adds the backend of an Ingress, in the form of `networking.k8s.io/v1` or of the older versions.
+    /// Adds the backend of an Ingress, in the format of `networking.k8s.io/v1` or of older versions.
     fn backend(&mut self, backend: Option<&'n Node>, path: &str) {
         let Some(backend) = backend else { return };
         let now: &[(&[&str], &str)] =
@@ -302,12 +302,12 @@ impl<'n> ReferenceFinder<'n> {
     }
 }
 
-/// Returns the entries of a list with their positions.
+/// Returns the entries of a list with their indices.
 pub(super) fn entries(list: Option<&Node>) -> impl Iterator<Item = (usize, &Node)> {
     list.and_then(Node::as_list).into_iter().flatten().enumerate()
 }
 
-/// Returns a list entry as it appears in field paths.
+/// Returns a list entry as field paths show it.
 pub(super) fn shown(position: usize, entry: &Node) -> String {
     match entry.get("name").and_then(Node::as_str) {
         Some(name) => format!("name={name}"),
@@ -319,7 +319,7 @@ pub(super) fn shown(position: usize, entry: &Node) -> String {
 pub(super) struct NamedObjects<'n> {
     /// All references.
     pub references: Vec<ObjectReference<'n>>,
-    /// The objects that references may resolve to.
+    /// The objects to which references may resolve.
     pub objects: Objects<'n>,
 }
 
@@ -330,7 +330,7 @@ impl<'n> NamedObjects<'n> {
     }
 }
 
-/// Returns all string values of objects, except their own names.
+/// Returns all string values of objects except their names.
 pub(super) fn mentioned_texts<'n>(resources: impl Iterator<Item = &'n Resource>) -> FxHashSet<&'n str> {
     let mut texts = FxHashSet::default();
     for resource in resources {

@@ -12,7 +12,7 @@ pub static RULES: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| {
     OWN.iter().copied().chain(rules::validation::RULES.iter()).chain(dangers::RULES.iter().copied()).collect()
 });
 
-/// The rules that are not derived from validation.
+/// The rules that are not created from validation rules.
 static OWN: &[&Rule] = &[
     &rules::unmatched_image::RULE,
     &rules::unmatched_patch::RULE,
@@ -44,14 +44,14 @@ pub fn rule_by_code(code: Code) -> Option<&'static Rule> {
     RULES.iter().copied().find(|rule| rule.code == code)
 }
 
-/// Returns the code with the given name: of a rule, or of any other message.
+/// Returns the code with the given name, which is the code of a rule or of any other message.
 #[must_use]
 pub fn code_by_name(name: &str) -> Option<Code> {
     let name = current_name(name);
     codes().find(|code| code.name() == name)
 }
 
-/// The former names of codes, which suppressions, configurations and baselines may still use.
+/// The former names of codes. Suppressions, configurations and baselines may still contain them.
 const RENAMED: [(&str, &str); 30] = [
     ("absent-deletion", "unmatched-deletion"),
     ("adding-replace", "replace-missing-field"),
@@ -97,12 +97,12 @@ pub fn nearest_code(name: &str) -> Option<&'static str> {
     nearest_name(name, &names)
 }
 
-/// Returns the codes that `check` can report besides those of rules: build errors and build warnings.
+/// Returns the codes of build errors and build warnings, which `check` can report besides those of rules.
 pub fn message_codes() -> impl Iterator<Item = Code> {
     Code::ALL.iter().copied().filter(|code| rule_by_code(*code).is_none() && !ELSEWHERE.contains(code))
 }
 
-/// Codes of clusters and of other commands, which `check` never reports.
+/// Codes of clusters and other commands. `check` never reports them.
 const ELSEWHERE: [Code; 8] = [
     Code::Conflict,
     Code::ServerWarning,

@@ -10,8 +10,8 @@ use smp_validate::ValidationRule;
 pub struct Rule {
     /// The code of its findings.
     pub code: Code,
-    /// The title, such as `Image entry matches no image`. For validation rules it is the meaning of the code, with a full
-    /// stop, which [`Rule::title`] removes.
+    /// The title, such as `Image entry matches no image`. For a validation rule it is the meaning of the code. Its full
+    /// stop is removed by [`Rule::title`].
     pub title: &'static str,
     /// The group under which the rule is listed.
     pub group: RuleGroup,
@@ -23,16 +23,16 @@ pub struct Rule {
     pub scope: RuleScope,
     /// The reason why the mistake matters in production, and the scope of the rule: Markdown.
     pub why: &'static str,
-    /// A case, particular to the rule, in which it is reasonable to suppress a finding: Markdown. The general cases
-    /// are in the introduction of the rules.
+    /// A case in which it is reasonable to suppress a finding of this rule: Markdown. The introduction of the rules
+    /// describes the general cases.
     pub suppress: Option<&'static str>,
     /// The page of the Kubernetes or kustomize documentation that describes the field.
     pub documentation: &'static str,
-    /// Files in which the rule finds something.
+    /// Files in which the rule reports a finding.
     pub bad: RuleExample,
     /// The same files without the mistake.
     pub good: RuleExample,
-    /// The way in which the rule finds something.
+    /// The way in which the rule is run.
     pub finder: Finder,
 }
 
@@ -79,7 +79,7 @@ impl Rule {
         )
     }
 
-    /// Returns the meaning as a paragraph, unless the title already says it.
+    /// Returns the meaning as a paragraph, unless the title has the same meaning.
     fn meaning(&self) -> String {
         match self.finder {
             Finder::Validation(_) => String::new(),
@@ -88,7 +88,8 @@ impl Rule {
         }
     }
 
-    /// Returns the way to fix it. Codes that validation rules share with other messages have a general one.
+    /// Returns how to fix the mistake. Codes that validation rules share with other messages have a general
+    /// description.
     fn remedy(&self) -> &'static str {
         match self.finder {
             Finder::Validation(rule) => rule.text.remedy,
@@ -115,7 +116,7 @@ impl Rule {
     }
 }
 
-/// Returns a kustomization that lists a manifest, and the CRD of its kind if it is a custom resource.
+/// Returns a kustomization that lists a manifest, and the CRD for the manifest if it is a custom resource.
 fn manifest(of: &ValidationRule, object: String) -> ExampleFiles {
     let definition = of.definition().map(|text| ("definition.yaml", text));
     let list = if definition.is_some() { "definition.yaml, object.yaml" } else { "object.yaml" };
@@ -123,14 +124,14 @@ fn manifest(of: &ValidationRule, object: String) -> ExampleFiles {
     [kustomization].into_iter().chain(definition).chain([("object.yaml", object)]).collect()
 }
 
-/// Returns the files of the good example that differ from those of the bad one, or all if a file is only in one of
-/// them.
+/// Returns the files of the good example that differ from those of the bad one. Returns all files if a file is only in
+/// one of the examples.
 fn changed_files(bad: &ExampleFiles, good: &ExampleFiles) -> ExampleFiles {
     let has_same_paths = bad.iter().map(|(path, _)| path).eq(good.iter().map(|(path, _)| path));
     good.iter().filter(|file| !has_same_paths || !bad.contains(file)).cloned().collect()
 }
 
-/// Returns the files as Markdown. A kustomization that only lists the one other file is omitted.
+/// Returns the files as Markdown. A kustomization that only lists the other file is omitted.
 fn shown(example: &[(&str, String)]) -> String {
     let example = match example {
         [("kustomization.yaml", text), (path, _)] if *text == format!("resources: [{path}]\n") => {
@@ -145,7 +146,7 @@ fn shown(example: &[(&str, String)]) -> String {
     example.iter().map(file).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the start of a line that is too long to read.
+/// Returns the start of a line that is too long for a page.
 fn abridged(line: &str) -> String {
     match line.char_indices().nth(LONGEST_LINE) {
         Some((end, _)) => format!("{}…", &line[..end]),
@@ -153,13 +154,13 @@ fn abridged(line: &str) -> String {
     }
 }
 
-/// The number of characters up to which pages show a line of an example.
+/// The maximum number of characters of an example line on a page.
 const LONGEST_LINE: usize = 200;
 
 /// Files as pairs of path and text.
 pub type ExampleFiles = Vec<(&'static str, String)>;
 
-/// Files by path; the target is their directory.
+/// Files by path. Their directory is the target.
 pub type RuleExample = &'static [(&'static str, &'static str)];
 
 /// The subject of a rule; `check --list` and the book group rules by it.
@@ -167,7 +168,7 @@ pub type RuleExample = &'static [(&'static str, &'static str)];
 pub enum RuleGroup {
     /// Configuration that has no effect.
     NoEffect,
-    /// Configuration that means something else than it seems to.
+    /// Configuration that has another meaning than it seems to have.
     UnintendedResult,
     /// A reference to something that does not exist.
     DanglingReference,
@@ -218,31 +219,30 @@ pub enum RuleDefault {
 pub enum RuleScope {
     /// The target itself: every finding is reported.
     Target,
-    /// All targets that include the entry in question. An entry without effect in one target may have one in
-    /// another.
+    /// All targets that include the entry. An entry without effect in one target may have an effect in another.
     Entry,
-    /// The target and all overlays that use it. An overlay may fix what is wrong in its base.
+    /// The target and all overlays that include it. An overlay may fix a mistake in its base.
     Overlays,
-    /// Like `Overlays`, but a target is skipped if an overlay that uses it does not build: that overlay may add
-    /// what its base lacks.
+    /// Like `Overlays`, but a finding is not reported if an overlay of the target does not build, since that overlay
+    /// may add what its base lacks.
     BuildableOverlays,
 }
 
-/// The way in which a rule finds something.
+/// The way in which a rule is run.
 #[derive(Debug, Clone, Copy)]
 pub enum Finder {
     /// The build emits the warning, with the code of the rule.
     Build,
-    /// A function looks at the built target.
+    /// A function checks the built target.
     Target(fn(&CheckedTarget<'_>) -> Vec<Diagnostic>),
-    /// A function looks at the values that validation looks at.
+    /// A function checks the same values as validation.
     Schema,
-    /// Validation emits the finding.
+    /// Validation reports the finding.
     Validation(&'static ValidationRule),
-    /// A function looks at an object before and after a change. `diff` runs it, and `check` does not.
+    /// A function compares an object before and after a change. Only `diff` runs it.
     Change(fn(&ChangedObject<'_>) -> Vec<Danger>),
-    /// `diff` looks at the changes of all targets. `check` does not.
+    /// `diff` checks the changes of all targets together.
     Review,
-    /// A function looks at all targets of the run: see [`super::Conclusion`].
+    /// A function checks all targets of the run; see [`super::Conclusion`].
     Run,
 }

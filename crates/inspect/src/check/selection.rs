@@ -19,8 +19,8 @@ pub struct RuleSelection {
 const ALL: &str = "all";
 
 impl RuleSelection {
-    /// Enables the rules in `select` besides the default ones and disables those in `ignore`. `all` selects every
-    /// rule.
+    /// Enables the rules in `select` in addition to the default ones, and disables those in `ignore`. `all` selects
+    /// every rule.
     ///
     /// # Errors
     /// A name is not a code.
@@ -43,7 +43,7 @@ impl RuleSelection {
         Ok(selection)
     }
 
-    /// Returns this selection with another one applied on top; the other one wins.
+    /// Returns this selection overridden by another one, which takes precedence.
     #[must_use]
     pub fn overridden_by(mut self, other: &Self) -> Self {
         self.ignored.retain(|code| !other.selected.contains(code));
@@ -73,7 +73,7 @@ impl RuleSelection {
 /// Returns the code with the given name.
 ///
 /// # Errors
-/// There is no such code.
+/// No code has this name.
 pub(super) fn parse_code(name: &str) -> Result<Code> {
     code_by_name(name).ok_or_else(|| {
         let error = Diagnostic::error(Code::Usage, format!("unknown rule: `{name}`"));

@@ -20,26 +20,26 @@ const WORD: &str = "smp:ignore";
 #[derive(Debug)]
 struct Suppression {
     codes: Vec<Result<Code, String>>,
-    /// The number of the line to which it applies, starting at 1.
+    /// The number of the line to which the comment applies, starting at 1.
     line: usize,
     at: Span,
     is_used: bool,
     /// True if the comment is part of the text of a scalar, which may itself be YAML.
     is_in_value: bool,
-    /// True if that text may be meant for other programs, as in a ConfigMap.
+    /// True if the text of the scalar may be meant for other programs, as in a ConfigMap.
     is_foreign: bool,
 }
 
-/// Suppression comments by file, the key of the line that they apply to, and their text.
+/// The number of suppression comments by file, key of the line to which they apply, and text.
 type CommentCounts = FxHashMap<(PathBuf, String, String), usize>;
 
-/// The suppression comments of a revision. A change of it must not be able to suppress its own findings, so that only
-/// these count.
+/// The suppression comments of a revision. Only these are trusted, so that a later change cannot suppress its own
+/// findings.
 #[derive(Debug, Default)]
 pub struct KnownComments(CommentCounts);
 
 impl KnownComments {
-    /// Collects the comments of all texts of a run.
+    /// Collects the comments in all texts of a run.
     #[must_use]
     pub fn new(sources: &SourceMap) -> Self {
         let mut known = CommentCounts::default();
@@ -75,19 +75,19 @@ fn comment_key(suppression: &Suppression, source: &Source) -> (PathBuf, String, 
     (source.name().to_path_buf(), key.trim().to_string(), comment.trim().to_string())
 }
 
-/// The suppressions that count.
+/// The suppressions that are trusted.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum SuppressionTrust<'c> {
     /// All comments and configurations.
     #[default]
     All,
-    /// Configurations, and comments that a revision has.
+    /// Configurations, and comments that also exist in a revision.
     Known(&'c KnownComments),
     /// None: all findings are reported.
     None,
 }
 
-/// The suppression comments of the sources of a run. A source is scanned when the first finding in it is reported.
+/// The suppression comments in the sources of a run. A source is scanned when the first finding in it is reported.
 #[derive(Debug, Default)]
 pub struct SuppressionComments<'c> {
     by_source: FxHashMap<SourceId, Vec<Suppression>>,
@@ -95,14 +95,14 @@ pub struct SuppressionComments<'c> {
 }
 
 impl<'c> SuppressionComments<'c> {
-    /// Creates the comments of a run, of which only some count.
+    /// Creates the comments of a run. Only those that `trust` includes are used.
     pub(super) fn new(trust: SuppressionTrust<'c>) -> Self {
         Self { by_source: FxHashMap::default(), trust }
     }
 
     /// Returns true if a comment suppresses the finding at a location, and marks the comment as used.
     ///
-    /// The text of a scalar has no comments, unless it is YAML that contains the finding, such as an inline patch.
+    /// The text of a scalar contains no comments, unless it is YAML that contains the finding, such as an inline patch.
     pub fn suppresses(&mut self, code: Code, location: Span, sources: &SourceMap) -> bool {
         let outer = sources.outermost(location);
         let by_comment = self.use_at(code, outer, sources, |suppression| !suppression.is_in_value);
@@ -151,7 +151,8 @@ impl<'c> SuppressionComments<'c> {
                     let own = counts(&suppressions, source);
                     suppressions.retain(|suppression| {
                         let key = comment_key(suppression, source);
-                        // With a copy of a comment, it is unclear which one is new.
+                        // If there is an additional copy of a comment, it is unknown which one is new, so none is
+                        // trusted.
                         known.get(&key).is_some_and(|known| known >= &own[&key])
                     });
                 }
@@ -160,7 +161,7 @@ impl<'c> SuppressionComments<'c> {
         })
     }
 
-    /// Returns findings for comments that name no rule, or that suppressed nothing although their rules were
+    /// Returns findings for comments that contain no rule, or that suppressed nothing although their rules were
     /// enabled. A source may have been read twice.
     pub(super) fn unused(
         &mut self,
@@ -217,7 +218,7 @@ pub fn without_suppressed(warnings: Vec<Diagnostic>, sources: &SourceMap) -> Vec
     warnings.into_iter().filter(is_kept).collect()
 }
 
-/// Collects the suppression comments of a text, and what looks like one in its scalars, sorted by line.
+/// Collects the suppression comments of a text, and texts in its scalars that have the same format, sorted by line.
 fn read(id: SourceId, source: &Source) -> Vec<Suppression> {
     let text = source.text();
     let mut all = Vec::new();
@@ -226,7 +227,7 @@ fn read(id: SourceId, source: &Source) -> Vec<Suppression> {
         let (line, _) = source.line_column(u32::try_from(start).unwrap_or(u32::MAX));
         let from = source.line_start(line);
         let before = &text[from..start];
-        // A comment begins at a `#` after a space or at the start of the line.
+        // A comment begins with a `#` after a space or at the start of the line.
         let Some(sign) = before.rfind('#') else { continue };
         let lead = &before[..sign];
         let is_comment =
@@ -242,7 +243,7 @@ fn read(id: SourceId, source: &Source) -> Vec<Suppression> {
         let codes = rest.split_whitespace().next().unwrap_or_default().split(',');
         all.push(Suppression {
             codes: codes.map(|name| code_by_name(name).ok_or_else(|| name.to_string())).collect(),
-            // A comment alone on its line applies to the line below.
+            // A comment on a line of its own applies to the next line.
             line: if lead.trim().is_empty() { line + 1 } else { line },
             at: Span::new(id, from + sign, start + WORD.len()),
             is_used: false,

@@ -1,4 +1,4 @@
-//! The target that rules look at.
+//! The target that rules check.
 
 use std::cell::OnceCell;
 use std::path::Path;
@@ -28,8 +28,8 @@ pub struct CheckedTarget<'c> {
 }
 
 impl<'c> CheckedTarget<'c> {
-    /// Wraps a build, with the schema that [`Builder::schema_for`](smp_overlay::overlay::Builder::schema_for) returns
-    /// for it.
+    /// Creates the target of a build, with the schema that
+    /// [`Builder::schema_for`](smp_overlay::overlay::Builder::schema_for) returns for it.
     #[must_use]
     pub fn new(
         path: &'c Path,
@@ -51,7 +51,7 @@ impl<'c> CheckedTarget<'c> {
         self.names.get_or_init(|| NamedObjects::new(self.resources(), self.outside))
     }
 
-    /// Returns the type of a resource, or the unknown type if no schema has it.
+    /// Returns the type of a resource, or an unknown type if no schema contains it.
     #[must_use]
     pub fn cursor(&self, resource: &Resource) -> Cursor<'c> {
         self.schema.kind(&resource.id().gvk).unwrap_or_else(Cursor::unknown)

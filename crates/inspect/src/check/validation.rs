@@ -19,8 +19,8 @@ const SOPS: &str = "sops";
 /// The beginnings of placeholders; `{{` is for chart templates.
 const PLACEHOLDERS: [&str; 3] = ["${", "$(", "{{"];
 
-/// The treatment of objects that another tool completes before they reach a server: values with placeholders
-/// (`${NAME}`, `$(NAME)`, `{{ NAME }}`), documents encrypted by SOPS, configurations of kustomize's plugins.
+/// The treatment of objects that another tool completes before they are sent to a server: values with placeholders
+/// (`${NAME}`, `$(NAME)`, `{{ NAME }}`), documents encrypted by SOPS, and configurations of kustomize's plugins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IncompleteObjects {
     /// Their violations are dropped.
@@ -43,8 +43,8 @@ pub struct ObjectValidation<'j> {
 }
 
 impl ObjectValidation<'_> {
-    /// Validates resources. Each finding is reported at its cause if the history of the resource shows one. Errors
-    /// are what the API server rejects.
+    /// Validates resources. Each finding is reported at the location of its cause if the history of the resource
+    /// contains one. Errors are violations that the API server rejects.
     #[must_use]
     pub fn diagnostics<'r>(&self, resources: impl IntoIterator<Item = &'r Resource>) -> Vec<Diagnostic> {
         let causes = Causes::new(self.sources);
@@ -63,7 +63,7 @@ impl ObjectValidation<'_> {
         self.violations_of(resource.node(), &resource.id().gvk.version)
     }
 
-    /// Returns the violations of a node with an API version, which need not be a resource.
+    /// Returns the violations of a node with an API version. The node need not be a resource.
     pub(super) fn violations_of(&self, node: &Node, version: &str) -> Vec<Violation> {
         let mut violations = validate(node, self.schema, self.options);
         if self.incomplete == IncompleteObjects::Skip {
@@ -86,8 +86,8 @@ impl ObjectValidation<'_> {
     }
 }
 
-/// Returns true if the value at a location is a map or list. A placeholder in one of its values does not make the
-/// collection itself a placeholder.
+/// Returns true if the value at a location is a map or list. A placeholder in it does not make the whole map or list a
+/// placeholder.
 fn is_collection(node: &Node, at: Span) -> bool {
     match &node.value {
         Value::Map(map) => node.span() == at || map.iter().any(|(_, value)| is_collection(value, at)),
@@ -96,7 +96,7 @@ fn is_collection(node: &Node, at: Span) -> bool {
     }
 }
 
-/// Keeps one note for each regular expression that cannot be evaluated, however many objects have a value for it.
+/// Keeps one note for each regular expression that cannot be evaluated, however many values it applies to.
 pub(super) fn dedup_pattern_notes(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut seen = FxHashSet::default();
     found.retain(|diagnostic| {

@@ -1,4 +1,4 @@
-//! Traversal of an object with the path and type of each value.
+//! Traverses an object with the path and type of each value.
 
 use smol_str::{SmolStr, format_smolstr};
 
@@ -12,7 +12,7 @@ pub struct FieldVisit<'w, 'n> {
     pub node: &'n Node,
     /// The type of the value.
     pub cursor: Cursor<'n>,
-    /// The field whose value it is; none for list entries and for the root.
+    /// The field with the value; `None` for list entries and for the root.
     pub entry: Option<&'n Entry>,
     steps: &'w [FieldStep<'n>],
 }
@@ -24,7 +24,7 @@ impl FieldVisit<'_, '_> {
         self.steps.iter().map(FieldStep::element).collect()
     }
 
-    /// Returns the field names and list positions of the path.
+    /// Returns the field names and list indices of the path.
     pub(super) fn steps(&self) -> Vec<SmolStr> {
         let text = |step: &FieldStep<'_>| match step {
             FieldStep::Field(name) => SmolStr::new(name),
@@ -48,7 +48,7 @@ impl FieldStep<'_> {
     }
 }
 
-/// Visits a value and everything in it, parents first.
+/// Visits a value and all values in it, parents first.
 pub(super) fn walk<'n>(node: &'n Node, cursor: Cursor<'n>, visit: &mut dyn FnMut(&FieldVisit<'_, 'n>)) {
     step(node, cursor, None, &mut Vec::new(), visit);
 }

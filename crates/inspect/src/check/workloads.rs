@@ -8,7 +8,7 @@ use super::reference::pod_template;
 use smp_overlay::resource::Resource;
 use smp_text::yaml::{Map, Node};
 
-/// The maximum number of workloads to compare with one selector. If more share a label, nothing is reported.
+/// The maximum number of workloads to compare with one selector. If more workloads share a label, nothing is reported.
 const CANDIDATES: usize = 1000;
 
 /// A label.
@@ -21,9 +21,9 @@ pub(super) type WorkloadLabels<'n> = (Option<&'n Node>, &'n Resource);
 #[derive(Default)]
 pub(super) struct Workloads<'n> {
     all: Vec<WorkloadLabels<'n>>,
-    /// Positions of workloads by namespace, label key and label value.
+    /// The indices of workloads by namespace, label key and label value.
     by_label: FxHashMap<(&'n str, &'n str, &'n str), Vec<usize>>,
-    /// Positions of workloads by namespace.
+    /// The indices of workloads by namespace.
     by_namespace: FxHashMap<&'n str, Vec<usize>>,
 }
 
@@ -43,7 +43,7 @@ impl<'n> Workloads<'n> {
         workloads
     }
 
-    /// Returns the workload with the most labels of a selector and their number. Returns none if there are no
+    /// Returns the workload with the most labels of a selector, and their number. Returns `None` if there are no
     /// candidates or too many.
     pub fn nearest(
         &self,
@@ -71,7 +71,7 @@ impl<'n> Workloads<'n> {
         here.iter().map(|i| self.all[*i]).find(|(labels, _)| is_meant(*labels))
     }
 
-    /// Returns all workloads that match a selector, or nothing if there are too many candidates.
+    /// Returns all workloads that match a selector. Returns none if there are too many candidates.
     pub fn select(&self, namespace: &str, selector: &[LabelPair<'_>]) -> Vec<WorkloadLabels<'n>> {
         let lists = selector.iter().map(|pair| self.with_label(namespace, *pair).unwrap_or_default());
         let fewest = lists.min_by_key(|list| list.len()).unwrap_or_default();

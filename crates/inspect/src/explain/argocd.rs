@@ -6,15 +6,15 @@ use std::path::{Component, Path, PathBuf};
 use super::reads::{ReadKind, TargetReads};
 use smp_text::diagnostic::{Code, Diagnostic, Result, escaped};
 
-/// Returns the value of Argo CD's annotation `argocd.argoproj.io/manifest-generate-paths` for an application whose
-/// path is the directory of a target: relative paths that together cover all inputs.
+/// Returns the value of Argo CD's annotation `argocd.argoproj.io/manifest-generate-paths` for an application whose path
+/// is the directory of a target. It is a list of relative paths that together include all inputs.
 ///
-/// Inputs outside of that directory are covered by their directory, so that files added there count, too. If that
-/// directory contains the application itself, the files are listed one by one, since the directory would include
-/// everything.
+/// An input outside of the target's directory is represented by its own directory, so that added files are also
+/// included. If that directory contains the application itself, its files are listed one by one, since the directory
+/// would include too much.
 ///
 /// # Errors
-/// Fails if the target is not a local directory.
+/// The target is not a local directory.
 pub fn reads_to_argocd(target: &TargetReads) -> Result<String> {
     let Some(application) = &target.directory else {
         let message = format!(
@@ -44,8 +44,8 @@ pub fn reads_to_argocd(target: &TargetReads) -> Result<String> {
     Ok(relative.join(";"))
 }
 
-/// Returns the path, or its nearest ancestor without semicolons and control characters, which the annotation
-/// cannot express.
+/// Returns the path, or its nearest parent without semicolons and control characters, which the annotation cannot
+/// contain.
 fn expressible<'p>(application: &Path, path: &'p Path) -> &'p Path {
     let is_plain = |above: &&Path| {
         let path = from(application, above);

@@ -36,11 +36,11 @@ pub struct BlamedLocation {
 pub struct BlamedWrite {
     /// The value.
     pub value: Node,
-    /// The location of the value; none if it was computed.
+    /// The location of the value; `None` if the value was computed.
     pub at: Option<BlamedLocation>,
     /// The step that wrote the value, such as `patches[0]`.
     pub by: SmolStr,
-    /// The location of the entry that caused the write; none for internal steps of a build.
+    /// The location of the entry that caused the write; `None` for internal steps of a build.
     pub caused_at: Option<BlamedLocation>,
 }
 
@@ -64,7 +64,7 @@ pub struct BlamedRemoval {
     pub last: BlamedWrite,
     /// The step that removed the value.
     pub by: SmolStr,
-    /// The location of the entry that caused the removal; none for internal steps of a build.
+    /// The location of the entry that caused the removal; `None` for internal steps of a build.
     pub caused_at: Option<BlamedLocation>,
 }
 
@@ -73,7 +73,7 @@ pub struct BlamedRemoval {
 pub struct ResourceBlame {
     /// The identity of the resource.
     pub id: ResId,
-    /// The manifest; none if the resource was deleted.
+    /// The manifest; `None` if the resource was deleted.
     pub node: Option<Node>,
     /// The leaves, in the order of the manifest.
     pub fields: Vec<BlamedField>,
@@ -92,15 +92,15 @@ pub struct Blame {
     pub resources: Vec<ResourceBlame>,
 }
 
-/// Returns the origin of all values of a build that recorded histories. `sources` contains the sources of the
-/// build; `renderer` displays paths.
+/// Returns the origin of all values of a build that recorded histories. `sources` contains the sources of the build,
+/// and `renderer` renders paths.
 #[must_use]
 pub fn blame(built: &Built, sources: &SourceMap, renderer: &MessageRenderer<'_>) -> Blame {
     let blamer = Blamer::new(built, sources, renderer);
     Blame { resources: blamer.each(|node, resource| ResourceBlame { node: node.cloned(), ..resource }) }
 }
 
-/// Blames one resource at a time, which needs less memory for large targets than [`blame`].
+/// Returns the origins of values one resource at a time, which needs less memory for large targets than [`blame`].
 #[derive(Clone, Copy)]
 pub struct Blamer<'b> {
     built: &'b Built,
@@ -115,8 +115,8 @@ impl<'b> Blamer<'b> {
         Self { built, sources, renderer }
     }
 
-    /// Maps each resource, in output order and followed by the deleted ones. The manifest is passed separately and
-    /// is not part of the blame; it is none for deleted resources.
+    /// Calls `map` for each resource in output order, and then for the deleted ones. The manifest is passed separately
+    /// and is not part of the blame. It is `None` for deleted resources.
     pub(super) fn each<T: Send>(&self, map: impl Fn(Option<&Node>, ResourceBlame) -> T + Sync) -> Vec<T> {
         let secrets = SecretLocations::from_build(self.built);
         let hidden = |mut blame: ResourceBlame| {
@@ -133,8 +133,8 @@ impl<'b> Blamer<'b> {
         all
     }
 
-    /// Returns the blame of a resource, by its position in the output, without the names and values that were copied out
-    /// of Secrets. The manifest is not part of it.
+    /// Returns the blame of a resource by its index in the output. Names and values that were copied from Secrets are
+    /// masked. The manifest is not part of the blame.
     #[must_use]
     pub fn resource(&self, position: usize) -> Option<ResourceBlame> {
         let resource = self.built.resources.as_slice().get(position)?;
@@ -144,7 +144,7 @@ impl<'b> Blamer<'b> {
         Some(blame)
     }
 
-    /// Maps each resource like [`Self::each`], without the names and values that were copied out of Secrets.
+    /// Calls `map` for each resource like [`Self::each`], with masked names and values that were copied from Secrets.
     pub(super) fn each_shown<T: Send>(
         &self,
         map: impl Fn(Option<&Node>, ResourceBlame) -> T + Sync,
@@ -156,7 +156,7 @@ impl<'b> Blamer<'b> {
     }
 }
 
-/// Hides former values that came from a Secret: its own older and removed values, and copies of them.
+/// Hides former values that came from a Secret: older and removed values of the Secret itself, and copies of them.
 fn hide_former(resource: &mut ResourceBlame, secrets: &SecretLocations) {
     let is_secret = is_or_was_secret(resource);
     let hide = |write: &mut BlamedWrite, pointer: &str| {
@@ -174,8 +174,8 @@ fn hide_former(resource: &mut ResourceBlame, secrets: &SecretLocations) {
 }
 
 impl Blame {
-    /// Masks the names and values that were copied out of Secrets. The resources cannot be found by these names, nor
-    /// compared with live objects, after that.
+    /// Masks the names and values that were copied from Secrets. After that, the resources can neither be found by
+    /// these names nor be compared with live objects.
     pub fn mask_secret_values(&mut self, sources: &SourceMap) {
         self.resources.iter_mut().for_each(|resource| resource.mask_secret_values(sources));
     }
@@ -212,7 +212,7 @@ fn is_or_was_secret(resource: &ResourceBlame) -> bool {
         || kind().is_some_and(|kind| kind.writes.iter().skip(1).any(is_secret))
 }
 
-/// Returns the displayed path of a source. For a fetched repository it is based on the address of the repository.
+/// Returns the displayed path of a source. The path in a fetched repository starts with the address of the repository.
 pub(super) fn file_name(
     id: SourceId,
     source: &Source,
@@ -227,7 +227,7 @@ struct BlameReader<'t> {
     checkouts: &'t [OutlineCheckout],
     sources: &'t SourceMap,
     renderer: &'t MessageRenderer<'t>,
-    /// Sources and their paths, cached because most values are in a few of them.
+    /// Sources and their paths. They are cached because most values are in only a few sources.
     known: RefCell<KnownTexts>,
     /// The aliases of sources, found on first use.
     aliases: RefCell<FxHashMap<SourceId, FxHashMap<usize, Range<usize>>>>,
@@ -238,7 +238,7 @@ type KnownTexts = FxHashMap<SourceId, Option<KnownText>>;
 /// A source with locations of values.
 struct KnownText {
     source: Arc<Source>,
-    /// The displayed path; none if the source is not a file.
+    /// The displayed path; `None` if the source is not a file.
     file: Option<Arc<str>>,
 }
 
@@ -298,7 +298,7 @@ impl<'t> BlameReader<'t> {
                     Some(ValueHistory::Leaf(writes)) => writes.as_slice(),
                     _ => &[],
                 };
-                // The type of the current value may be decided only when it is printed.
+                // The type of the current value may not be resolved until it is printed.
                 let values = std::iter::once(node).chain(writes.iter().skip(1).map(|write| &write.value));
                 let writes =
                     writes.iter().zip(values).map(|(write, value)| self.write(write, value)).collect();
@@ -382,7 +382,7 @@ impl<'t> BlameReader<'t> {
     }
 }
 
-/// Returns the history of a field, which is usually at the same position as in the manifest.
+/// Returns the history of a field. In most cases the field has the same index as in the manifest.
 fn field<'k>(known: &'k ValueHistory, position: usize, name: &str) -> Option<&'k ValueHistory> {
     let ValueHistory::Map(fields) = known else { return None };
     let here = fields.get(position).filter(|(known, _)| known == name);

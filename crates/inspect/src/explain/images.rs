@@ -1,4 +1,4 @@
-//! The images that built objects run, and the locations that set them.
+//! The images that built objects use, and the locations that set them.
 
 use smol_str::{SmolStr, ToSmolStr};
 
@@ -13,13 +13,13 @@ use smp_text::yaml::{Node, Value};
 pub struct ImageField {
     /// The image.
     pub image: SmolStr,
-    /// The field path. List entries are shown by name if they have one, otherwise by position.
+    /// The field path. List entries are identified by name if they have one, otherwise by index.
     pub path: String,
-    /// The field names and list positions.
+    /// The field names and list indices.
     pub positions: Vec<SmolStr>,
 }
 
-/// An image that an object of a build runs.
+/// An image that an object of a build uses.
 #[derive(Debug, Clone)]
 pub struct ImageUse {
     /// The image.
@@ -48,8 +48,8 @@ pub fn image_uses(built: &Built) -> Vec<ImageUse> {
 }
 
 /// Returns the images of an object of any kind: fields with the name `image`, the `reference` of image volumes, and
-/// what the field `images` of a kustomization wrote by a field spec. The data of ConfigMaps and Secrets and the schemas
-/// of custom resources have no images.
+/// values that the kustomization field `images` wrote to other fields by a field spec. The data of ConfigMaps and
+/// Secrets and the schemas of CRDs are skipped.
 #[must_use]
 pub fn image_fields(resource: &Resource) -> Vec<ImageField> {
     let node = resource.node();
@@ -62,14 +62,14 @@ pub fn image_fields(resource: &Resource) -> Vec<ImageField> {
     finder.found
 }
 
-/// The name of the step that sets images, before the number of its entry.
+/// The name of the step that sets images, before the index of its entry.
 const IMAGES_STEP: &str = "images";
 
 /// Collects the images of an object.
 #[derive(Default)]
 struct ImageFinder<'h> {
     history: Option<&'h History>,
-    /// The parts of the path of the current value, as they are shown.
+    /// The parts of the path of the current value, as displayed.
     shown: Vec<String>,
     positions: Vec<SmolStr>,
     found: Vec<ImageField>,

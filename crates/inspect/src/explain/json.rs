@@ -29,13 +29,13 @@ struct JsonBlame<'b> {
     unbuilt: Option<Vec<JsonUnbuilt<'b>>>,
 }
 
-/// A value in the form of [`Node::to_json_value`].
+/// Serializes a value like [`Node::to_json_value`].
 struct JsonValue<'b>(&'b Node);
 
 impl Serialize for JsonValue<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         match self.0.resolve() {
-            // Most values are strings, which need no copy.
+            // Most values are strings. They need not be copied.
             Some(Resolved::Str(text)) => serializer.serialize_str(text),
             _ => self.0.to_json_value().serialize(serializer),
         }
@@ -93,7 +93,7 @@ struct JsonLocation<'b> {
 /// Renders a JSON array with an element for each resource.
 ///
 /// # Errors
-/// Fails if a value has no JSON form, which no build produces.
+/// A value cannot be represented in JSON. No build creates such a value.
 pub fn blame_to_json(blame: &Blame) -> Result<String> {
     let elements = blame.resources.par_iter().map(element).collect::<Result<Vec<String>>>()?;
     Ok(parts_of(elements).concat())
@@ -102,13 +102,13 @@ pub fn blame_to_json(blame: &Blame) -> Result<String> {
 /// Renders the same array in parts, one resource at a time, to save memory.
 ///
 /// # Errors
-/// Fails like [`blame_to_json`].
+/// The errors of [`blame_to_json`].
 pub fn blame_to_json_parts(blamer: &Blamer<'_>) -> Result<Vec<String>> {
     let elements = blamer.each_shown(|_, resource| element(&resource));
     Ok(parts_of(elements.into_iter().collect::<Result<Vec<String>>>()?))
 }
 
-/// The separator in front of each element except the first.
+/// The separator before each element except the first.
 const SEPARATOR: &str = ",\n";
 
 /// Joins elements to the parts of an array.
@@ -127,7 +127,7 @@ fn parts_of(elements: Vec<String>) -> Vec<String> {
     parts
 }
 
-/// Renders an array element, including the separator in front of it.
+/// Renders an array element, including the separator before it.
 fn element(blame: &ResourceBlame) -> Result<String> {
     let mut text = SEPARATOR.as_bytes().to_vec();
     text.extend_from_slice(b"  ");

@@ -18,14 +18,13 @@ use smp_text::yaml::{Node, Value, to_yaml_with_leaves};
 pub struct PrintedLine {
     /// The text without its line break.
     pub text: String,
-    /// The JSON pointer to the value on the line; none if the line has only the key of a map or list.
+    /// The JSON pointer to the value on the line; `None` if the line contains only the key of a map or list.
     pub pointer: Option<String>,
     /// True if the value is hidden.
     pub is_hidden: bool,
 }
 
-/// Prints a resource as a build does, but with `***` for the data of Secrets and for values that were copied out of
-/// them.
+/// Prints a resource like a build, but with `***` for the data of Secrets and for values that were copied from Secrets.
 ///
 /// # Errors
 /// A value cannot be printed.
@@ -50,7 +49,7 @@ pub fn printed_lines(resource: &Resource, sources: &SourceMap) -> Result<Vec<Pri
     Ok(text.split_inclusive('\n').map(line).collect())
 }
 
-/// Returns the text of a value that [`printed_lines`] hides; none for any other value.
+/// Returns the text of a value that [`printed_lines`] hides, or `None` for any other value.
 #[must_use]
 pub fn hidden_value(resource: &Resource, pointer: &str, sources: &SourceMap) -> Option<String> {
     without_secrets(resource, sources).1.remove(pointer)
@@ -68,8 +67,8 @@ impl ResourceBlame {
     }
 }
 
-/// Returns true if a JSON pointer leads to a value of a Secret: all fields but the known ones may hold values, also
-/// misspelled ones.
+/// Returns true if a JSON pointer refers to a value of a Secret. All fields but the known ones may contain values,
+/// including misspelled ones.
 fn is_value(pointer: &str) -> bool {
     let first = pointer_steps(pointer).next().unwrap_or_default();
     is_secret_pointer(pointer) || !PUBLIC_SECRET_FIELDS.contains(&&*first)

@@ -1,6 +1,6 @@
 //! Comparison of built values with a live object: the managers of each field, and the differences.
 //!
-//! Uses the managed fields of the live object, which contain the keys of its lists. Needs neither a schema nor a
+//! Uses the managed fields of the live object, which contain the keys of its list entries. Needs neither a schema nor a
 //! cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -89,7 +89,7 @@ fn mask(fields: &mut [BlamedField], unbuilt: &mut [LiveOnlyField]) {
     }
 }
 
-/// Returns the managers of an object with their fields, most recent first.
+/// Returns the managers of an object with their fields, the most recent first.
 fn managers_of(managed: &ManagedFields) -> Vec<(SmolStr, &FieldSet)> {
     let mut owners = managed.sorted();
     // All times are in UTC and in the same format.
@@ -108,7 +108,7 @@ struct OwnedPart<'l> {
 }
 
 impl OwnedPart<'_> {
-    /// Returns the part below an element.
+    /// Returns the owned part below a path element.
     fn below(self, element: &PathElement) -> Option<Self> {
         if self.is_whole {
             return Some(self);
@@ -125,17 +125,17 @@ struct PointerPair {
     live: String,
 }
 
-/// The naming of list entries in managed fields.
+/// The way in which managed fields identify the entries of a list.
 enum EntryNaming {
     /// By the values of the list map keys.
     Keys(Vec<SmolStr>),
     /// By value, in a set.
     Values,
-    /// By position.
+    /// By index.
     Positions,
 }
 
-/// A parallel traversal of a live object and its manifest.
+/// Traverses a live object and its manifest in parallel.
 struct LiveWalk {
     fields: FxHashMap<String, LiveField>,
     unbuilt: Vec<LiveOnlyField>,
@@ -231,7 +231,7 @@ impl LiveWalk {
     }
 }
 
-/// The fields of quantities, which servers write in a canonical form.
+/// Parts of the paths of quantities, which servers store in a canonical format.
 const AMOUNTS: [&str; 6] = ["/limits/", "/requests/", "/hard/", "/capacity/", "/allocatable/", "/sizeLimit"];
 
 /// Returns true if a live value is equivalent to the built value at a pointer.
@@ -256,7 +256,7 @@ fn managers(owners: &[OwnedPart<'_>]) -> Vec<SmolStr> {
     names
 }
 
-/// Returns the naming of the entries of a list, taken from its owners.
+/// Returns how the entries of a list are identified, according to the fields of its owners.
 fn naming(owners: &[OwnedPart<'_>]) -> EntryNaming {
     let mut elements = owners.iter().filter(|owner| !owner.is_whole).flat_map(|owner| owner.fields.iter());
     let naming = |(element, ..): (&PathElement, _, _)| match element {
@@ -270,7 +270,7 @@ fn naming(owners: &[OwnedPart<'_>]) -> EntryNaming {
 }
 
 impl EntryNaming {
-    /// Returns the path element of an entry; none if it lacks a key.
+    /// Returns the path element of an entry, or `None` if it lacks a key.
     fn name(&self, position: usize, entry: &Node) -> Option<PathElement> {
         match self {
             Self::Keys(keys) => {

@@ -7,11 +7,11 @@ use smp_text::yaml::Node;
 /// The live value of a built field.
 #[derive(Debug, Clone, Default)]
 pub struct LiveField {
-    /// The live value; none if the live object lacks the field.
+    /// The live value; `None` if the live object lacks the field.
     pub value: Option<Node>,
     /// True if the live value differs from the built one.
     pub differs: bool,
-    /// The field managers, most recent first.
+    /// The field managers, the most recent first.
     pub managers: Vec<SmolStr>,
 }
 
@@ -22,7 +22,7 @@ pub struct LiveOnlyField {
     pub pointer: String,
     /// The value.
     pub value: Node,
-    /// The field managers, most recent first.
+    /// The field managers, the most recent first.
     pub managers: Vec<SmolStr>,
 }
 

@@ -1,4 +1,4 @@
-//! Inputs as make rules.
+//! Output of inputs as make rules.
 
 use super::reads::TargetReads;
 use smp_text::diagnostic::{Code, Diagnostic, Result, escaped};
@@ -7,7 +7,7 @@ use smp_text::diagnostic::{Code, Diagnostic, Result, escaped};
 /// targets.
 ///
 /// # Errors
-/// Fails if make cannot represent a path.
+/// Make cannot represent a path.
 pub fn reads_to_make(all: &[TargetReads], name: Option<&str>) -> Result<String> {
     let mut out = String::new();
     for target in all {
@@ -39,7 +39,7 @@ fn quoted_for_make(path: &str, side: RuleSide) -> Result<String> {
         return Err(Diagnostic::error(Code::InvalidValue, message)
             .help("rename the file: make cannot quote control characters or a trailing (...)"));
     }
-    // A leading `~` would be expanded to a home directory.
+    // Make would expand a leading `~` to a home directory.
     let mut word = if path.starts_with('~') { "./".to_string() } else { String::new() };
     let mut backslashes = 0;
     for c in path.chars() {
@@ -50,13 +50,13 @@ fn quoted_for_make(path: &str, side: RuleSide) -> Result<String> {
             _ => false,
         };
         match c {
-            // Backslashes before a quoted character are quoted, too.
+            // Backslashes before a quoted character must also be quoted.
             c if quoted => {
                 word.extend(std::iter::repeat_n('\\', backslashes + 1));
                 word.push(c);
             }
             '$' => word.push_str("$$"),
-            // Make looks for `=` and `;` before it expands functions, so a function call hides them.
+            // Make searches for `=` and `;` before it expands functions, so a function call hides these characters.
             '=' => word.push_str("$(subst x,=,x)"),
             ';' => word.push_str("$(subst x,\\;,x)"),
             c => word.push(c),

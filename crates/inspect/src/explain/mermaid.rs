@@ -21,7 +21,7 @@ pub fn tree_to_mermaid(tree: &BuildTree) -> String {
     out
 }
 
-/// Escapes a text for a quoted label. Characters with a meaning in HTML or Markdown become numeric entities.
+/// Escapes a text for a quoted label. Characters with a special meaning in HTML or Markdown become numeric entities.
 fn quoted(text: &str) -> String {
     let mut out = String::new();
     for c in escaped(text).chars() {

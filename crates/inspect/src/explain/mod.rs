@@ -1,6 +1,6 @@
 //! Reports on builds: the origin of values, the structure of targets, and inputs.
 //!
-//! Renders what a build recorded (histories, outlines, read sets). Builds nothing itself.
+//! Renders what a build recorded: histories, outlines and read sets. Builds nothing itself.
 
 mod argocd;
 mod blame;

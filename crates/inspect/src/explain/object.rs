@@ -1,4 +1,4 @@
-//! Lookup of resources by the names that users type.
+//! Finds resources by the names that users type.
 
 use smol_str::SmolStr;
 
@@ -13,7 +13,7 @@ pub fn matches_name(resource: &ResourceBlame, object: &str) -> bool {
     ObjectArg::parse(object).is_some_and(|words| words.matches(&resource.id))
 }
 
-/// Splits a resource and one of its fields at a colon. Names of roles may contain colons, too.
+/// Splits a resource and one of its fields at a colon. The name of a role may also contain a colon.
 #[must_use]
 pub fn split_field<'w>(resources: &[ResourceBlame], text: &'w str) -> (&'w str, Option<&'w str>) {
     let is_one = |object: &str| resources.iter().any(|resource| matches_name(resource, object));
@@ -26,8 +26,8 @@ pub fn split_field<'w>(resources: &[ResourceBlame], text: &'w str) -> (&'w str, 
     longest.unwrap_or_else(|| text.split_once(':').map_or((text, None), |(o, f)| (o, Some(f))))
 }
 
-/// Returns a suggestion for an unknown resource: one of the same kind with a similar current or former name, else
-/// one of another kind with the same name.
+/// Returns a suggestion for an unknown resource: a resource of the same kind with a similar current or former name,
+/// otherwise a resource of another kind with the same name.
 #[must_use]
 pub fn nearest_object(resources: &[ResourceBlame], object: &str) -> Option<String> {
     let words = ObjectArg::parse(object);
@@ -53,7 +53,7 @@ pub fn nearest_object(resources: &[ResourceBlame], object: &str) -> Option<Strin
     found.filter(|found| found != object)
 }
 
-/// Returns the current and former names of a resource, before prefixes, suffixes and hashes.
+/// Returns the current name of a resource, and its former names before prefixes, suffixes and hashes were added.
 fn names(resource: &ResourceBlame) -> impl Iterator<Item = &str> {
     let field = resource.fields.iter().find(|field| field.pointer == "/metadata/name");
     let writes = field.into_iter().flat_map(|field| &field.writes);
@@ -61,7 +61,7 @@ fn names(resource: &ResourceBlame) -> impl Iterator<Item = &str> {
     std::iter::once(&*resource.id.name).chain(former)
 }
 
-/// Returns the resources with a current or former name, current ones first.
+/// Returns the resources with a current or former name. Those with the current name come first.
 fn named<'b>(resources: &[&'b ResourceBlame], name: &str) -> Vec<&'b ResourceBlame> {
     let with_name = resources.iter().filter(|one| names(one).any(|known| known == name));
     let mut found: Vec<_> = with_name.copied().collect();
@@ -75,7 +75,8 @@ fn named_similarly<'b>(resources: &[&'b ResourceBlame], name: &str) -> Option<&'
     named(resources, alike).first().copied()
 }
 
-/// Returns `deployment.apps/web`, with the namespace if it was given or is needed to identify the resource.
+/// Returns a name such as `deployment.apps/web`. It includes the namespace if the user typed one or if it is needed to
+/// identify the resource.
 fn shown(resource: &ResourceBlame, all: &[ResourceBlame], words: Option<&ObjectArg<'_>>) -> String {
     let id = &resource.id;
     let needs_namespace = words.is_some_and(|words| words.namespace.is_some())

@@ -12,11 +12,11 @@ use smp_overlay::resource::{ResId, is_secret_kind, mask_secret};
 use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
-/// Renders a live object with the field managers of each value as comments. The result is valid YAML. Managed fields are
-/// left out, and the values of Secrets are hidden.
+/// Renders a live object with the field managers of each value as comments. The result is valid YAML. Managed fields
+/// are omitted, and the values of Secrets are hidden.
 ///
 /// # Errors
-/// Fails if a value cannot be printed.
+/// A value cannot be printed.
 pub fn owners_to_yaml(object: &Node, style: MarginStyle) -> Result<String> {
     let text =
         |path: &[&str]| SmolStr::from(object.get_path(path).and_then(Node::as_str).unwrap_or_default());

@@ -21,11 +21,11 @@ pub enum ReadKind {
     /// A symlink that was followed.
     #[serde(rename = "symlink")]
     Link,
-    /// A file that another program could read: a chart for helm, the executable of a function, the mounts of a
-    /// container. Only that program knows which of them it reads.
+    /// A file that another program may have read: a chart for helm, the executable of a function, or the mounts of a
+    /// container. It is unknown which of these files the program reads.
     #[serde(rename = "program")]
     Given,
-    /// A path where nothing exists, but where a file would change the build.
+    /// A path that does not exist. A file at this path would change the build.
     #[serde(rename = "missing")]
     Absent,
     /// A commit of a remote repository.
@@ -49,7 +49,7 @@ pub struct ReadInput {
     pub path: String,
     /// The kind of the input.
     pub kind: ReadKind,
-    /// The absolute path; none for remote inputs.
+    /// The absolute path; `None` for remote inputs.
     pub real: Option<PathBuf>,
     /// The branch, tag or commit in the reference to a repository.
     pub reference: Option<String>,
@@ -62,13 +62,13 @@ pub struct ReadInput {
 pub struct TargetReads {
     /// The target as given by the user.
     pub target: String,
-    /// The directory of the target; none if it is not local.
+    /// The directory of the target; `None` if it is not local.
     pub directory: Option<PathBuf>,
     /// The inputs, sorted by path.
     pub reads: Vec<ReadInput>,
 }
 
-/// Collects the inputs of a build from its read set and its remote references with their resolved versions. Paths
+/// Collects the inputs of a build from its read set, and from its remote references with their resolved versions. Paths
 /// are displayed relative to `here`.
 #[must_use]
 pub fn collect_reads(
@@ -78,7 +78,7 @@ pub fn collect_reads(
 ) -> Vec<ReadInput> {
     let local = |kind| move |path: PathBuf| local(path, kind, here);
     let given = read.program_files.difference(&read.files).cloned().map(local(ReadKind::Given));
-    // A journal marks an interrupted change; it is not an input.
+    // A journal marks an interrupted change and is not an input.
     let absent = read.absent.iter().filter(|path| !path.ends_with(JOURNAL));
     let files = read.files.iter().cloned().map(local(ReadKind::File));
     let directories = read.directories.iter().cloned().map(local(ReadKind::Directory));
@@ -106,9 +106,9 @@ fn remote(reference: &RemoteReference, version: &str) -> ReadInput {
     ReadInput { path, kind, real: None, reference, version: Some(version.to_string()) }
 }
 
-/// Lists all inputs of all targets, one per line and without duplicates. Missing files are left out, directories
-/// end with a slash, and repositories are printed with the commit that was used. A path with control characters,
-/// or one that a CI system could take for a command, is quoted as in the output of git.
+/// Lists all inputs of all targets, one per line and without duplicates. Missing files are omitted, directories end
+/// with a slash, and repositories are printed with the commit that was used. A path with control characters, or one
+/// that a CI system could interpret as a command, is quoted like in the output of git.
 #[must_use]
 pub fn reads_to_lines(all: &[TargetReads]) -> String {
     let reads = all.iter().flat_map(|target| &target.reads);
@@ -159,7 +159,7 @@ impl<'r> JsonRead<'r> {
 /// Renders a JSON array with an element for each target.
 ///
 /// # Errors
-/// Fails if a value has no JSON form, which no build produces.
+/// A value cannot be represented in JSON. No build creates such a value.
 pub fn reads_to_json(all: &[TargetReads]) -> Result<String> {
     let targets: Vec<JsonReads<'_>> = all
         .iter()

@@ -11,19 +11,19 @@ use smp_text::path::is_within;
 use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::{Map, Node};
 
-/// Replacement for a value of a Secret.
+/// The replacement for a value of a Secret.
 pub(super) const HIDDEN: &str = "***";
 
-/// Fields of a Secret that hold values.
+/// The fields of a Secret that contain values.
 const SECRET_FIELDS: [&str; 2] = ["data", "stringData"];
 
-/// Returns true if a JSON pointer leads to the data of a Secret or to kubectl's copy of it.
+/// Returns true if a JSON pointer refers to the data of a Secret, or to kubectl's copy of it.
 pub(super) fn is_secret_pointer(pointer: &str) -> bool {
     SECRET_FIELDS.iter().any(|field| is_within(&format!("/{field}"), pointer))
         || pointer.ends_with("last-applied-configuration")
 }
 
-/// Source locations of current and earlier values of the Secrets of a build.
+/// The source locations of current and earlier values of the Secrets of a build.
 #[derive(Debug)]
 pub(super) struct SecretLocations(FxHashSet<Span>);
 
@@ -43,8 +43,8 @@ impl SecretLocations {
         Self(locations)
     }
 
-    /// Returns true if a value may be copied from a Secret, by its location and the step that wrote it. The
-    /// source of a composed value is unknown.
+    /// Returns true if a value may have been copied from a Secret, judged by its location and the step that wrote it.
+    /// The sources of a composed value are unknown.
     pub(super) fn may_be_copied(&self, at: Option<Span>, by: &str) -> bool {
         match at {
             Some(at) => self.0.contains(&at),
@@ -53,8 +53,8 @@ impl SecretLocations {
     }
 }
 
-/// Returns a manifest with `***` for values that were copied out of Secrets. The data of a Secret itself are shown as
-/// `build` prints them.
+/// Returns a manifest with `***` for values that were copied from Secrets. The data of a Secret itself is kept, as in
+/// the output of `build`.
 pub(super) fn without_copies<'n>(node: &'n Node, sources: &SourceMap) -> Cow<'n, Node> {
     let is_copy = |node: &Node| node.scalar_text().is_some_and(|text| has_hidden(text, sources));
     if !sources.has_hidden_values() || !node.nodes().any(is_copy) {
@@ -68,7 +68,7 @@ pub(super) fn without_copies<'n>(node: &'n Node, sources: &SourceMap) -> Cow<'n,
     Cow::Owned(node)
 }
 
-/// Masks the scalars of a value as far as they were copied out of a Secret.
+/// Masks the scalars of a value that were copied from a Secret.
 pub(super) fn mask_copies(value: &mut Node, sources: &SourceMap) {
     value.for_each_mut(&mut |node| {
         if let Some(text) = node.scalar_text().filter(|text| has_hidden(text, sources)) {

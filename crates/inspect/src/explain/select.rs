@@ -1,4 +1,4 @@
-//! Lookup of fields by the paths that users type.
+//! Finds fields by the paths that users type.
 
 use rustc_hash::FxHashSet;
 
@@ -9,21 +9,21 @@ use smp_text::yaml::{nearest_name, nearest_path};
 /// A part of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum PathPart {
-    /// A field name or list position.
+    /// A field name or list index.
     Name(String),
     /// The entries with a field value: `[name=web]`.
     Having(String, String),
 }
 
-/// Returns the fields at a path and below: `spec.replicas`, `spec.ports[0].port`, `containers[name=web].image`, or
-/// a JSON pointer with a leading slash. A backslash escapes a dot inside a field name.
+/// Returns the fields at or below a path: `spec.replicas`, `spec.ports[0].port`, `containers[name=web].image`, or a
+/// JSON pointer with a leading slash. A backslash escapes a dot in a field name.
 #[must_use]
 pub fn fields_at<'b>(resource: &'b ResourceBlame, path: &str) -> Vec<&'b BlamedField> {
     let path = WrittenPath::new(resource, path);
     resource.fields.iter().filter(|field| path.leads_to(&field.pointer)).collect()
 }
 
-/// Returns the values that were removed at a path and below.
+/// Returns the values that were removed at or below a path.
 #[must_use]
 pub fn removals_at<'b>(resource: &'b ResourceBlame, path: &str) -> Vec<&'b BlamedRemoval> {
     let path = WrittenPath::new(resource, path);
@@ -95,7 +95,7 @@ impl WrittenPath {
         Self::Parts { known: known.collect(), parts }
     }
 
-    /// Returns true if a value is at the path or below.
+    /// Returns true if a value is at or below the path.
     fn leads_to(&self, pointer: &str) -> bool {
         match self {
             Self::Pointer(path) => is_within(path, pointer),
@@ -107,7 +107,7 @@ impl WrittenPath {
     }
 }
 
-/// Returns true if the parts match the remaining steps of a pointer. A field name may contain dots itself.
+/// Returns true if the parts match the remaining steps of a pointer. Field names may contain dots.
 fn leads(parts: &[PathPart], steps: &[&str], taken: usize, known: &FxHashSet<(String, String)>) -> bool {
     let Some(first) = parts.first() else { return true };
     let Some(step) = steps.get(taken) else { return false };

@@ -55,7 +55,7 @@ const LONGEST: usize = 60;
 /// Renders the manifests with comments. The result is valid YAML with the same content.
 ///
 /// # Errors
-/// Fails if a value cannot be printed.
+/// A value cannot be printed.
 pub fn blame_to_yaml(blame: &Blame, style: MarginStyle) -> Result<String> {
     let texts = blame.resources.par_iter().map(|one| annotated(one.node.as_ref(), one, style));
     let texts = texts.collect::<Result<Vec<String>>>()?;
@@ -66,7 +66,7 @@ pub fn blame_to_yaml(blame: &Blame, style: MarginStyle) -> Result<String> {
 /// Renders the same text in parts, one resource at a time, to save memory.
 ///
 /// # Errors
-/// Fails if a value cannot be printed.
+/// A value cannot be printed.
 pub fn blame_to_yaml_parts(blamer: &Blamer<'_>, style: MarginStyle) -> Result<Vec<String>> {
     let texts = blamer.each_shown(|node, resource| annotated(node, &resource, style));
     Ok(parts_of(texts.into_iter().collect::<Result<Vec<String>>>()?, ""))
@@ -84,7 +84,7 @@ fn parts_of(texts: Vec<String>, live_legend: &str) -> Vec<String> {
     parts
 }
 
-/// The separator in front of each manifest except the first.
+/// The separator before each manifest except the first.
 const SEPARATOR: &str = "---\n";
 
 fn annotated(node: Option<&Node>, resource: &ResourceBlame, style: MarginStyle) -> Result<String> {
@@ -169,13 +169,14 @@ fn comment_line(text: &str, style: MarginStyle, out: &mut String) {
     out.push('\n');
 }
 
-/// Returns the byte whose line gets the comment: the end of the value, or the header of a block scalar.
+/// Returns the byte offset of the line that gets the comment: the line with the end of the value, or with the header of
+/// a block scalar.
 fn end_of_header(leaf: &PrintedLeaf<'_>, text: &str) -> usize {
     let Range { start, end } = leaf.text;
     if text.as_bytes().get(start) == Some(&b'|') { start } else { end - 1 }
 }
 
-/// Maps leaves to their fields. Both are in the order of the manifest; some fields may be missing.
+/// Maps leaves to their fields. Both are in the order of the manifest. Some fields may be missing.
 fn fields_by_leaf<'b>(node: &Node, fields: &'b [BlamedField]) -> FxHashMap<*const Node, &'b BlamedField> {
     let mut by_leaf = FxHashMap::with_capacity_and_hasher(fields.len(), FxBuildHasher);
     let mut fields = fields.iter().peekable();
@@ -223,7 +224,7 @@ fn push_margin(field: &BlamedField, separator: &str, out: &mut String) {
     }
 }
 
-/// Describes the live value of a field, if it differs, and its managers.
+/// Describes the live value of a field if it differs, and its managers.
 fn live_words(live: &LiveField) -> String {
     let managers = || match live.managers.as_slice() {
         [] => "no field manager".to_string(),
@@ -294,7 +295,7 @@ fn by(name: &str, asked_at: Option<&BlamedLocation>) -> String {
     }
 }
 
-/// Renders the history of a value, latest first, with the source line of each write.
+/// Renders the history of a value, the latest write first, with the source line of each write.
 #[must_use]
 pub fn blame_of_field(field: &BlamedField, sources: &SourceMap) -> String {
     let mut out = format!("{}\n", escaped(&field.pointer));

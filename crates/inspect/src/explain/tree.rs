@@ -39,17 +39,17 @@ pub struct TreeObject {
 pub struct TreeNode {
     /// The part.
     pub part: OutlinePart,
-    /// The location of its entry; none for the target.
+    /// The location of its entry; `None` for the target.
     pub location: Option<PartLocation>,
-    /// The objects that it, or a part of it, created, selected or changed, as indexes into [`BuildTree::objects`].
+    /// The objects that this part or its children created, selected or changed, as indices into [`BuildTree::objects`].
     pub objects: BTreeSet<usize>,
-    /// Those of the objects that it, or a part of it, changed.
+    /// The objects that this part or its children changed.
     pub altered: BTreeSet<usize>,
-    /// The number of objects it created.
+    /// The number of objects that this part created.
     pub made: usize,
-    /// The number of objects it deleted.
+    /// The number of objects that this part deleted.
     pub deleted: usize,
-    /// The number of values it set or removed in objects that other parts created.
+    /// The number of values that this part set or removed in objects of other parts.
     pub changed: usize,
 }
 
@@ -78,7 +78,7 @@ impl TreeNode {
 pub struct BuildTree {
     /// The objects in output order, followed by those that were deleted during the build.
     pub objects: Vec<TreeObject>,
-    /// The nodes in depth-first order, the target first.
+    /// The nodes in depth-first order. The first one is the target.
     pub nodes: Vec<TreeNode>,
 }
 
@@ -141,7 +141,7 @@ impl BuildTree {
         }
     }
 
-    /// Returns the first objects of a node and the number of others.
+    /// Returns the names of the first objects of a node, and the number of the others.
     fn object_names(&self, node: &TreeNode) -> String {
         let names = node.objects.iter().take(NAMED).map(|&i| {
             let object = &self.objects[i];
@@ -160,7 +160,7 @@ impl BuildTree {
     }
 }
 
-/// Describes the structure of a target that was built with histories. `renderer` displays paths.
+/// Describes the structure of a target that was built with histories. `renderer` renders paths.
 #[must_use]
 pub fn build_tree(built: &Built, sources: &SourceMap, renderer: &MessageRenderer<'_>) -> BuildTree {
     let mut builder = TreeBuilder::new(built, sources, renderer);
@@ -206,9 +206,10 @@ struct TreeBuilder<'p> {
     tree: BuildTree,
     /// The nodes by step.
     known: FxHashMap<StepKey, usize>,
-    /// Nodes of steps that are not in the outline, with the index of their directory. They come after the others.
+    /// Nodes of steps that are not in the outline, each with the index of its directory. They come after the nodes of
+    /// the outline.
     found: Vec<(usize, TreeNode)>,
-    /// The indexes of those of them that are files of plain directories.
+    /// The indices in `found` of the nodes that are files of plain directories.
     files: FxHashMap<(OutlinePartKind, String), usize>,
 }
 
@@ -226,7 +227,7 @@ impl<'p> TreeBuilder<'p> {
         };
         for (i, part) in built.outline.parts.iter().enumerate() {
             for writer in &part.writers {
-                // Entries of a step without a part of their own belong to its first part.
+                // Entries of a step that have no part of their own belong to the first part of the step.
                 known.entry((Arc::as_ptr(writer), writer.name.clone())).or_insert(i);
                 known.insert((Arc::as_ptr(writer), part.entry.clone()), i);
                 if part.is_repeated || writer.locations == LocationKeeping::Lost {
@@ -253,7 +254,7 @@ impl<'p> TreeBuilder<'p> {
         Some(PartLocation { file, line, column })
     }
 
-    /// Adds an object to the nodes of all steps that visited it.
+    /// Adds an object to the nodes of all steps that selected it.
     fn object(&mut self, resource: &Resource, deleted_by: Option<&Cause>) {
         let object = self.tree.objects.len();
         let name = deleted_by.map(|by| by.name().clone());
@@ -265,7 +266,7 @@ impl<'p> TreeBuilder<'p> {
             node.objects.insert(object);
             node.made += 1;
         }
-        // Internal steps have no location and visit all objects.
+        // Internal steps have no location and select all objects.
         for visitor in history.selecting_steps().iter().filter(|visitor| !visitor.location.is_none()) {
             let node = self.node_of(&Cause::from_writer(visitor), OutlinePartKind::Patch);
             if node.part.kind == OutlinePartKind::Patch {
@@ -295,10 +296,10 @@ impl<'p> TreeBuilder<'p> {
         }
     }
 
-    /// Returns the node of a step. Creates one if the step is not in the outline; `role` is then the kind of a
+    /// Returns the node of a step. Creates one if the step is not in the outline. In this case, `role` is the kind of a
     /// file in a plain directory.
     fn node_of(&mut self, cause: &Cause, role: OutlinePartKind) -> &mut TreeNode {
-        // An internal step is one part, regardless of the entry that caused it.
+        // An internal step is a single part, whichever entry caused it.
         let whole = Cause::from_writer(cause.writer());
         let cause = if whole.location().is_none() { &whole } else { cause };
         let key = (Arc::as_ptr(cause.writer()), cause.name().clone());
@@ -311,7 +312,7 @@ impl<'p> TreeBuilder<'p> {
         }
     }
 
-    /// Returns the index of a node for a step that is not in the outline, after all nodes of the outline.
+    /// Returns the index of a node for a step that is not in the outline. It is after all nodes of the outline.
     fn index_of_unlisted(&mut self, cause: &Cause, role: OutlinePartKind) -> usize {
         let first = self.tree.nodes.len();
         let location = self.location(cause.location());
@@ -348,12 +349,12 @@ impl<'p> TreeBuilder<'p> {
         inside.max_by_key(|(i, node)| (node.part.name.len(), usize::MAX - i)).map_or(0, |(i, _)| i)
     }
 
-    /// Returns the tree. Inserts the additional nodes after the parts of their directories, and adds the effects
-    /// of parts to their parents.
+    /// Returns the tree. Inserts the additional nodes after the parts of their directories, and adds the effects of
+    /// parts to those of their parents.
     fn finish(self) -> BuildTree {
         let Self { mut tree, mut found, .. } = self;
         let last = |name: &str| LAST_STEPS.iter().position(|step| *step == name);
-        // Several directories may end at the same index; the nodes of the innermost come first.
+        // Several directories may end at the same index. The nodes of the innermost one come first.
         found.sort_by_key(|(_, node)| {
             (Reverse(node.part.depth), last(&node.part.name), node.part.name.clone())
         });
@@ -382,7 +383,7 @@ impl<'p> TreeBuilder<'p> {
     }
 }
 
-/// Returns the step that created a resource: the first one that wrote its kind.
+/// Returns the step that created a resource, which is the first one that wrote its kind.
 fn maker(history: &History) -> Option<Cause> {
     let first =
         |field| history.writes_at(&[field]).and_then(|writes| writes.last()).map(|write| write.by.clone());

@@ -1,6 +1,6 @@
 //! JSON output of the structure of a target.
 //!
-//! Nodes are written iteratively, since a tree may be deeper than the stack allows.
+//! Nodes are written iteratively, since a deep tree would overflow the stack.
 
 use serde::Serialize;
 
@@ -48,7 +48,7 @@ struct JsonTreeObject<'t> {
 /// Renders a JSON object for the target with its parts under `children`, one node per line.
 ///
 /// # Errors
-/// Fails if a value has no JSON form, which no build produces.
+/// A value cannot be represented in JSON. No build creates such a value.
 pub fn tree_to_json(tree: &BuildTree) -> Result<String> {
     let (mut out, mut open) = (String::new(), 0);
     for (i, node) in tree.nodes.iter().enumerate() {

@@ -3,7 +3,7 @@
 use super::tree::{BuildTree, title};
 use smp_text::diagnostic::{counted, escaped, escaped_line};
 
-/// The characters for drawing the tree.
+/// The characters with which the tree is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TreeLines {
     /// Unicode box-drawing characters.
@@ -14,7 +14,7 @@ pub enum TreeLines {
 }
 
 impl TreeLines {
-    /// Returns four prefixes: of a node with a later sibling, of a last child, and of the descendants of each.
+    /// Returns four prefixes: for a node with a later sibling, for a last child, and for the descendants of each.
     fn prefixes(self) -> [&'static str; 4] {
         match self {
             Self::Box => ["├─ ", "└─ ", "│  ", "   "],
@@ -23,7 +23,7 @@ impl TreeLines {
     }
 }
 
-/// The maximum width of titles that move the column of the descriptions.
+/// The maximum width of titles that determine the column of the descriptions.
 const MAX_ALIGNED_WIDTH: usize = 60;
 
 /// Renders the tree, followed by the number of objects.
@@ -64,7 +64,7 @@ pub fn tree_to_text(tree: &BuildTree, lines: TreeLines) -> String {
     out + &format!("\ntotal: {}{deleted}\n", counted(tree.object_count(), "object"))
 }
 
-/// Returns for each node true if it is the last child of its parent.
+/// Returns a value for each node: true if it is the last child of its parent.
 fn last_children(tree: &BuildTree) -> Vec<bool> {
     // The depths at which a later node exists under the same parent.
     let mut below: Vec<bool> = Vec::new();

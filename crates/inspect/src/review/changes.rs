@@ -14,7 +14,7 @@ use smp_text::yaml::Node;
 /// The result of a build, and the schema of its objects.
 #[derive(Debug, Clone, Copy)]
 pub struct BuiltSide<'b> {
-    /// The result of the build. Histories give changes their locations.
+    /// The result of the build. If it contains histories, changes have locations.
     pub built: &'b Built,
     /// The schema that identifies list entries.
     pub schema: &'b Schema,
@@ -64,11 +64,11 @@ impl Action {
 pub struct FieldChange {
     /// The field path. Entries of associative lists are identified by their merge keys.
     pub path: FieldPath,
-    /// The old value; none if it was added.
+    /// The old value; `None` if the value was added.
     pub old: Option<Node>,
-    /// The new value; none if it was removed.
+    /// The new value; `None` if the value was removed.
     pub new: Option<Node>,
-    /// The locations that wrote the old and the new value, or that removed it.
+    /// The locations that wrote the old and the new value. For a removed value, the second one is that of its removal.
     pub at: [Option<Span>; 2],
 }
 
@@ -85,15 +85,15 @@ impl FieldChange {
 pub struct ObjectChange {
     /// The change.
     pub action: Action,
-    /// The identity: in the new build, or in the old one if the object was deleted.
+    /// The identity in the new build, or in the old one if the object was deleted.
     pub id: ResId,
     /// The identity in the old build, if it differs.
     pub former: Option<ResId>,
-    /// The old object; none if it was created.
+    /// The old object; `None` if it was created.
     pub old: Option<Node>,
-    /// The new object; none if it was deleted.
+    /// The new object; `None` if it was deleted.
     pub new: Option<Node>,
-    /// The changed fields. A created or deleted object is one change of the root.
+    /// The changed fields. If the object was created or deleted, this is one change of the root.
     pub fields: Vec<FieldChange>,
     /// The images of the old and the new object.
     pub images: [Vec<ImageField>; 2],
@@ -102,7 +102,7 @@ pub struct ObjectChange {
 }
 
 impl ObjectChange {
-    /// Returns true if only the tags and digests of images, and labels with versions, change, without a danger.
+    /// Returns true if only tags and digests of images and version labels change, without a danger.
     #[must_use]
     pub fn is_routine(&self) -> bool {
         let is_version = |field: &FieldChange| {
@@ -119,10 +119,10 @@ impl ObjectChange {
     }
 }
 
-/// The ends of the paths of labels that change with every version.
+/// The ends of the paths of labels that change with each version.
 const VERSION_LABELS: [&str; 2] = [r#"labels["app.kubernetes.io/version"]"#, r#"labels["helm.sh/chart"]"#];
 
-/// Returns true if a field is an image that changes to another version of the same repository.
+/// Returns true if a field is an image, and only its version changes, not its repository.
 fn is_other_version(field: &FieldChange) -> bool {
     let is_image = matches!(field.path.elements().last(), Some(PathElement::Field(name)) if name == "image");
     let text = |node: &Option<Node>| node.as_ref().and_then(Node::as_str).map(str::to_string);
@@ -140,7 +140,7 @@ fn is_other_version(field: &FieldChange) -> bool {
 pub struct BuildChanges {
     /// The changed objects, in the order of the new build. Deleted ones come last.
     pub objects: Vec<ObjectChange>,
-    /// True if the objects that both builds have are in another order.
+    /// True if the objects that both builds contain have another order.
     pub is_reordered: bool,
     /// The number of objects that did not change.
     pub unchanged: usize,
@@ -161,6 +161,6 @@ impl BuildChanges {
 pub struct ChangeDanger {
     /// The finding, at the line that caused the change.
     pub finding: Diagnostic,
-    /// The line before the change, whose comment may suppress the finding.
+    /// The line before the change. A comment on it may suppress the finding.
     pub before: Option<Span>,
 }

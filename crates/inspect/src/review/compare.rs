@@ -24,13 +24,13 @@ pub struct CompareOptions {
     pub show_secrets: bool,
     /// The changes that are ignored.
     pub noise: NoiseRules,
-    /// Ignores changes that only write or leave out defaults.
+    /// Ignores changes that only add or remove defaults.
     pub ignore_defaults: bool,
-    /// Compares by the schema of the old side where it knows the kind: the new side is not trusted.
+    /// Compares by the schema of the old side if it contains the kind, because the new side is not trusted.
     pub prefers_old_schema: bool,
 }
 
-/// Compares two builds. `None` is a target that does not exist.
+/// Compares two builds. `None` stands for a target that does not exist.
 #[must_use]
 pub fn compare_builds(
     old: Option<BuiltSide<'_>>,
@@ -76,7 +76,7 @@ struct Comparer<'b> {
 }
 
 impl Comparer<'_> {
-    /// Compares an object; none if it did not change.
+    /// Compares an object. Returns `None` if it did not change.
     fn compare(&self, pair: Pair) -> Option<ObjectChange> {
         let resources = pair.resources(self.sides);
         if let [Some(old), Some(new)] = resources
@@ -99,7 +99,8 @@ impl Comparer<'_> {
             ([None, _], _) => Action::Created,
             ([_, None], _) => Action::Deleted,
             (_, Some(former)) if former.name != id.name => Action::Renamed,
-            // Without a namespace, an object is created in any.
+            // An object without a namespace is created in the client's current namespace, so adding a namespace is not
+            // a move.
             (_, Some(former)) if !former.namespace.is_empty() && !former.same_namespace(id) => Action::Moved,
             _ => Action::Changed,
         };
@@ -107,7 +108,7 @@ impl Comparer<'_> {
         Some(ObjectChange { action, id: id.clone(), former, old, new, fields, images, dangers: Vec::new() })
     }
 
-    /// Returns the schema that knows a kind.
+    /// Returns the first schema that contains a kind.
     fn schema_of(&self, gvk: &Gvk) -> Option<&Schema> {
         self.schemas.into_iter().flatten().find(|schema| schema.kind(gvk).is_some())
     }
@@ -165,11 +166,11 @@ impl Comparer<'_> {
     }
 }
 
-/// The number of hexadecimal digits that show that a secret value changed.
+/// The number of hexadecimal digits of a fingerprint, which shows that a secret value changed.
 const FINGERPRINT: usize = 4;
 
-/// Returns the start of a hash of a secret value. Its key is random for each run, so that no value can be guessed by
-/// hashing candidates: equal values have equal hashes in one run alone.
+/// Returns the start of a hash of a secret value. The key of the hash is random for each run, so that nobody can guess
+/// the value by hashing candidates. Equal values have equal hashes only within a run.
 fn fingerprint(value: &Node) -> String {
     static KEY: OnceLock<RandomState> = OnceLock::new();
     let hash = KEY.get_or_init(RandomState::new).hash_one(to_json(value).unwrap_or_default());

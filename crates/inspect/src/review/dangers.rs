@@ -1,4 +1,4 @@
-//! The dangers of changes: runs the rules, and locates what they find.
+//! Runs the rules about dangerous changes, and determines the locations of the dangers.
 
 use smol_str::SmolStr;
 
@@ -9,7 +9,7 @@ use smp_text::diagnostic::{Diagnostic, Severity};
 use smp_text::path::pointer_to;
 use smp_text::source::Span;
 
-/// Returns the dangers of a changed object: its change, and the object of each side as it was built.
+/// Returns the dangers of a changed object. `change` is its change, followed by the built object of each side.
 pub(super) fn dangers_of(
     change: &ObjectChange,
     sides: [Option<&Resource>; 2],
@@ -43,7 +43,7 @@ fn located(rule: &Rule, danger: &Danger, change: &ObjectChange) -> ChangeDanger 
     ChangeDanger { finding: finding.help(rule.code.remedy()), before }
 }
 
-/// Returns the locations of the changed field that contains a value, or is part of it.
+/// Returns the locations of the changed field that contains a value or is part of it.
 fn locations(change: &ObjectChange, path: &[SmolStr]) -> [Option<Span>; 2] {
     let is_related = |steps: &[SmolStr]| steps.iter().zip(path).all(|(a, b)| a == b);
     let related = change.fields.iter().filter(|field| {
@@ -53,7 +53,8 @@ fn locations(change: &ObjectChange, path: &[SmolStr]) -> [Option<Span>; 2] {
             node.is_some_and(|node| is_related(&field.path.positions(node)))
         })
     });
-    // The most specific field is the best location. Both an added and a removed entry of a list may have the position.
+    // The most specific field is the best location. Both an added and a removed entry of a list may have the same
+    // index.
     related
         .max_by_key(|field| (field.path.elements().len().min(path.len()), field.new.is_some()))
         .map(|field| field.at)

@@ -1,15 +1,15 @@
-//! Changes that only write or leave out the defaults of the API server.
+//! Changes that only add or remove defaults of the API server.
 
 use smp_merge::defaults;
 use smp_merge::schema::Schema;
 use smp_text::path::FieldPath;
 use smp_text::yaml::Node;
 
-/// Both versions of an object with their defaults.
+/// Both versions of an object, with defaults.
 pub(super) struct WithDefaults([Node; 2]);
 
 impl WithDefaults {
-    /// Fills in the defaults of both versions.
+    /// Sets the defaults in both versions.
     pub fn new(versions: [&Node; 2], schema: &Schema) -> Self {
         Self(versions.map(|node| {
             let mut json = node.to_json_value();

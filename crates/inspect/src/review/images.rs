@@ -8,12 +8,12 @@ use crate::explain::ImageField;
 use smp_text::diagnostic::MessageRenderer;
 use smp_text::source::Span;
 
-/// An image that replaces another one, by one line of a file.
+/// The replacement of an image by another one that is caused by one line of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageChange {
-    /// The old image; none if it was added.
+    /// The old image; `None` if it was added.
     pub old: Option<SmolStr>,
-    /// The new image; none if it was removed.
+    /// The new image; `None` if it was removed.
     pub new: Option<SmolStr>,
     /// The file and line that caused the change.
     pub at: Option<(String, usize)>,

@@ -9,7 +9,7 @@ use smp_text::path::FieldPath;
 use smp_text::source::Span;
 use smp_text::yaml::Node;
 
-/// Returns the location where an object is defined: the first write of its kind.
+/// Returns the location where an object is defined, which is that of the first write of its kind.
 pub(super) fn definition(resource: &Resource) -> Option<Span> {
     let history = resource.history.as_deref();
     let first = history.and_then(|history| history.writes_at(&["kind"])?.last());
@@ -19,8 +19,8 @@ pub(super) fn definition(resource: &Resource) -> Option<Span> {
     found.filter(|at| !at.is_none())
 }
 
-/// Returns the location where the value at a path is written; for a removed value, that of its removal. `other` is
-/// the same object on the other side, which has the value if this one does not.
+/// Returns the location where the value at a path is written, or where it was removed. `other` is the same object on
+/// the other side. It has the value if this object does not.
 pub(super) fn value(resource: &Resource, other: Option<&Resource>, path: &FieldPath) -> Option<Span> {
     let positions = path.positions(resource.node());
     let history = resource.history.as_deref();

@@ -1,4 +1,4 @@
-//! The rule `many-targets`: changes of many targets by one line. It looks at all targets of a review.
+//! The rule `many-targets`: one line changes many targets. It checks all targets of a review.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,8 @@ use crate::check::{Finder, MANY_TARGETS, RULES};
 use smp_text::diagnostic::{Diagnostic, MessageRenderer, counted};
 use smp_text::path::pointer_to;
 
-/// Adds the dangers of changes that affect many targets by one line, each to the first object that it changes.
+/// Adds the dangers of changes that affect many targets and are caused by one line. Each danger is added to the first
+/// object that the line changes.
 pub fn add_many_targets_dangers(review: &mut Review, renderer: &MessageRenderer<'_>) {
     let Some(rule) = RULES.iter().find(|rule| matches!(rule.finder, Finder::Review)) else { return };
     let targets_of = |change: &FoldedChange| {

@@ -1,4 +1,4 @@
-//! Changes that reviewers ignore.
+//! Changes that a review ignores.
 
 use regex::Regex;
 
@@ -7,8 +7,8 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::path::{is_within, pointer_to};
 use smp_text::yaml::Node;
 
-/// The fields that `--ignore-noise` ignores: certificates that controllers fill in, hashes of configuration that
-/// restart Pods, and the version of the chart that rendered an object.
+/// The fields that `--ignore-noise` ignores: certificates that controllers set, configuration hashes that restart Pods,
+/// and the version of the chart that rendered an object.
 const NOISE: [&str; 3] =
     [r"(^|\.)caBundle$", r#"annotations(\.|\[")checksum/"#, r#"labels\["helm\.sh/chart"\]$"#];
 
@@ -68,8 +68,8 @@ impl NoiseRules {
         self.pointers.is_empty() && self.kinds.is_empty() && self.paths.is_empty()
     }
 
-    /// Returns the change of a field unless it is ignored, and counts ignored changes. The change of a map that is only
-    /// on one side is divided into those of its fields if some of them are ignored.
+    /// Returns the change of a field unless it is ignored, and counts ignored changes. If some fields of an added or
+    /// removed map are ignored, its change is divided into those of its fields.
     pub(super) fn without(
         &self,
         change: FieldChange,
@@ -101,7 +101,7 @@ impl NoiseRules {
     }
 }
 
-/// Returns a change for each field of a map that is only on one side.
+/// Returns a change for each field of a map that exists only on one side.
 fn fields_of(change: &FieldChange) -> Vec<FieldChange> {
     let ((None, Some(value)) | (Some(value), None)) = (&change.old, &change.new) else { return Vec::new() };
     let Some(map) = value.as_map() else { return Vec::new() };

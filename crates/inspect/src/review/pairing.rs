@@ -1,4 +1,4 @@
-//! Pairs the objects of two builds: by identity, then by a former name or namespace, then by likeness.
+//! Pairs the objects of two builds: by identity, then by a former name or namespace, then by similarity.
 
 use std::collections::VecDeque;
 use std::hash::Hash;
@@ -11,7 +11,7 @@ use smp_overlay::resource::{ResId, Resource};
 use smp_overlay::transform::name_without_hash;
 use smp_text::yaml::Node;
 
-/// The positions of an object in the old and the new build.
+/// The indices of an object in the old and the new build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pair {
     pub old: Option<usize>,
@@ -25,21 +25,21 @@ impl Pair {
     }
 }
 
-/// The identity of an object regardless of the version of its kind: group, kind, namespace and name.
+/// The identity of an object, whatever the version of its kind is: group, kind, namespace and name.
 type Identity = (SmolStr, SmolStr, SmolStr, SmolStr);
 
 fn identity(id: &ResId) -> Identity {
     (id.gvk.group.clone(), id.gvk.kind.clone(), id.effective_namespace().into(), id.name.clone())
 }
 
-/// Pairs all objects of two builds. Each object occurs once: those of the new build in their order, then those that
-/// only the old one has.
+/// Pairs all objects of two builds. Each object occurs once: first the objects of the new build in their order, then
+/// those that only the old build has.
 pub(super) fn pair_objects(old: &[Resource], new: &[Resource]) -> Vec<Pair> {
     let mut pairing =
         Pairing { old, new, partner_of_old: vec![None; old.len()], partner_of_new: vec![None; new.len()] };
     pairing.join_equal_ids();
     pairing.join(|resource| vec![identity(resource.id())]);
-    // A name or namespace that a build changed is known from its history.
+    // If a build changed the name or namespace, it is known from the object's history.
     pairing.join(|resource| resource.ids().map(identity).collect());
     pairing.join(|resource| without_hash(resource.id()).into_iter().collect());
     pairing.join(|resource| {
@@ -68,7 +68,7 @@ impl<'r> Pairing<'r> {
         self.partner_of_new[new] = Some(old);
     }
 
-    /// Pairs objects with the same id. Manifests may contain an id twice; these are paired in order.
+    /// Pairs objects with equal IDs. Manifests may contain an ID twice; these objects are paired in order.
     fn join_equal_ids(&mut self) {
         let mut by_id: FxHashMap<&ResId, VecDeque<usize>> = FxHashMap::default();
         for (i, resource) in self.old.iter().enumerate() {
@@ -82,7 +82,7 @@ impl<'r> Pairing<'r> {
         }
     }
 
-    /// Pairs the remaining objects that share a key which no other remaining object of their side has.
+    /// Pairs the remaining objects by a key that no other remaining object of the same side has.
     fn join<K: Hash + Eq>(&mut self, keys: impl Fn(&Resource) -> Vec<K>) {
         let (of_old, of_new) =
             (unique(self.old, &self.partner_of_old, &keys), unique(self.new, &self.partner_of_new, &keys));
@@ -131,7 +131,7 @@ impl<'r> Pairing<'r> {
     }
 }
 
-/// Returns the remaining object that has each key; none if several have it.
+/// Returns the remaining object for each key, or `None` if several objects have the key.
 fn unique<K: Hash + Eq>(
     resources: &[Resource],
     partners: &[Option<usize>],

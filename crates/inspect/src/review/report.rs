@@ -35,14 +35,14 @@ impl Presence {
 pub enum TargetOutcome {
     /// Both sides were built.
     Compared(BuildChanges),
-    /// At least one side does not build: the errors of the old and the new side.
+    /// At least one side does not build. Contains the errors of the old and the new side.
     Failed([Option<Diagnostic>; 2]),
 }
 
 /// A target with its changes.
 #[derive(Debug, Clone)]
 pub struct TargetReview {
-    /// The target as it is shown.
+    /// The path of the target as displayed.
     pub target: PathBuf,
     /// The sides on which it exists.
     pub presence: Presence,
@@ -67,7 +67,7 @@ impl TargetReview {
         }
     }
 
-    /// Returns the words for a target that was not compared: `failed at base`, `fails now` or `fails in both`.
+    /// Returns the text for a target that was not compared: `failed at base`, `fails now` or `fails in both`.
     #[must_use]
     pub fn failure(&self) -> Option<&'static str> {
         match &self.outcome {
@@ -78,7 +78,7 @@ impl TargetReview {
         }
     }
 
-    /// Returns true if the objects that both sides have are in another order.
+    /// Returns true if the objects that both sides contain have another order.
     #[must_use]
     pub fn is_reordered(&self) -> bool {
         matches!(&self.outcome, TargetOutcome::Compared(changes) if changes.is_reordered)
@@ -97,22 +97,22 @@ impl TargetReview {
 /// The comparison of all targets.
 #[derive(Debug, Clone, Default)]
 pub struct Review {
-    /// The targets, in order, except for those that cannot have changed.
+    /// The targets in order, except those that cannot have changed.
     pub targets: Vec<TargetReview>,
-    /// The number of targets that cannot have changed, because nothing that they read did.
+    /// The number of targets that cannot have changed, because none of their inputs changed.
     pub unaffected: usize,
     /// The number of suppressed dangers.
     pub suppressed: usize,
 }
 
 impl Review {
-    /// Returns true if several targets were selected, so that changes need the name of their target.
+    /// Returns true if several targets were selected. The output then shows the target of each change.
     #[must_use]
     pub fn has_many_targets(&self) -> bool {
         self.targets.len() + self.unaffected > 1
     }
 
-    /// Masks strings in the changed values. Forms that show a part of a value cannot mask it later.
+    /// Masks strings in the changed values. Output formats that show a part of a value cannot mask it later.
     pub fn mask_values(&mut self, mask: impl Fn(&str) -> Cow<'_, str>) {
         for target in &mut self.targets {
             let TargetOutcome::Compared(changes) = &mut target.outcome else { continue };
@@ -146,8 +146,8 @@ impl Review {
         self.targets.iter().any(|target| target.failure().is_some())
     }
 
-    /// Returns true if only images and versions change, each image within its registry and repository, without a
-    /// danger.
+    /// Returns true if only versions change, including those of images whose registry and repository stay the same,
+    /// without a danger.
     #[must_use]
     pub fn is_routine(&self) -> bool {
         let is_routine = |target: &TargetReview| match &target.outcome {

@@ -10,14 +10,14 @@ use smp_text::source::{SourceMap, Span};
 
 /// The suppressions of dangers.
 ///
-/// A change must not be able to suppress its own dangers. So comments count only on the lines before the change, unless
-/// the new side is trusted.
+/// A change must not be able to suppress its own dangers. Therefore only comments on the lines before the change are
+/// used, unless the new side is trusted.
 pub struct DangerSuppressions<'s> {
     /// The sources of both sides.
     pub sources: &'s SourceMap,
     /// Renders the paths that configurations select.
     pub renderer: &'s MessageRenderer<'s>,
-    /// True if comments on changed lines count, too.
+    /// True if comments on changed lines are also used.
     pub trusts_new: bool,
 }
 

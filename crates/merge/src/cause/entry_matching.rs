@@ -8,14 +8,15 @@ use super::value_history::ValueHistory;
 use smp_text::source::Span;
 use smp_text::yaml::{Node, Value};
 
-/// The history of each current entry, if it existed before, and the removed entries with their former indices.
+/// The history of each current entry that existed before (otherwise `None`), and the removed entries with their former
+/// indices.
 pub(super) type PairedEntries = (Vec<Option<ValueHistory>>, Vec<(usize, ValueHistory)>);
 
 /// Finds the history of each entry of a list.
 ///
-/// Entries are matched by source location first, which stays the same while others are inserted or removed. The
-/// rest are matched by a naming field or by value, since no schema is used here. Whatever remains is matched by
-/// index.
+/// Entries are matched by source location first, since the location of an entry stays the same while others are
+/// inserted or removed. Next they are matched by a naming field or by value; the schema is not used. The remaining
+/// entries are matched by index.
 pub(super) fn pair_entries(old: Vec<(Span, ValueHistory)>, list: &[Node]) -> PairedEntries {
     let spans: Vec<Span> = old.iter().map(|(span, _)| *span).collect();
     let mut open: Vec<Option<ValueHistory>> = old.into_iter().map(|(_, value)| Some(value)).collect();

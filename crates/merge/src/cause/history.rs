@@ -1,4 +1,4 @@
-//! The history of one resource's values: which step wrote each, and the values before it.
+//! The history of one resource's values: the step that wrote each value, and the previous values.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ use smp_text::yaml::{Entry, Map, Node, Style, Value, apply_round_trip_changes};
 pub struct History {
     root: ValueHistory,
     removed: Vec<RemovedValue>,
-    /// The steps that selected the resource, whether they changed it or not, as far as known.
+    /// The steps that are known to have selected the resource, including those that did not change it.
     selecting_steps: Vec<Arc<Writer>>,
     /// The applied patches. The step is `None` until the step that applied the patch is recorded.
     patches: Vec<(Option<Arc<Writer>>, Arc<Node>)>,
@@ -127,8 +127,8 @@ impl History {
         self.patches.iter().filter(move |(_, patch)| has_test(patch)).filter_map(|(step, _)| step.as_ref())
     }
 
-    /// Returns the location where the value at a path was written: the line of a patch, the value's own location,
-    /// or else the location of the step.
+    /// Returns the location where the value at a path was written. This is the line of a patch if there is one, else
+    /// the location of the value itself, else that of the step.
     pub fn write_location(&self, path: &[SmolStr], part: OperationPart) -> Option<Span> {
         let write = self.value_at(path)?.last_write()?;
         let own = Some(write.at).filter(|at| !at.is_none());
@@ -146,7 +146,7 @@ impl History {
         self.removal_location(removed, path)
     }
 
-    /// Returns the location where a value was removed. `path` may lead to a value below the removed one.
+    /// Returns the location where a value was removed. `path` may be the path of a value below the removed one.
     pub fn removal_location(&self, removed: &RemovedValue, path: &[SmolStr]) -> Option<Span> {
         let mut steps: Vec<SmolStr> = pointer_steps(&removed.pointer).map(SmolStr::from).collect();
         steps.extend(path.get(steps.len()..).unwrap_or_default().iter().cloned());
@@ -167,7 +167,7 @@ impl History {
 struct ChangeRecorder<'f> {
     writer: &'f Arc<Writer>,
     removed: &'f mut Vec<RemovedValue>,
-    /// The path to the current value. It is rendered only for removed values, since most paths are never needed.
+    /// The path to the current value. It is formatted only for removed values, since most paths are never needed.
     steps: Vec<PathStep<'f>>,
 }
 
@@ -184,7 +184,7 @@ impl<'f> ChangeRecorder<'f> {
             (ValueHistory::Map(fields), Value::Map(map)) if !map.is_empty() => self.map(fields, map),
             (ValueHistory::List(entries), Value::List(list)) if !list.is_empty() => self.list(entries, list),
             (ValueHistory::Leaf(writes), _) if node.is_leaf() => self.leaf(writes, node),
-            // An empty map or list that gets content is not recorded as removed.
+            // An empty map or list that becomes non-empty is not recorded as removed.
             (ValueHistory::Leaf(writes), _) if writes.first().is_some_and(|last| !is_scalar(&last.value)) => {
                 *known = new_value(node, self.writer);
             }
@@ -204,8 +204,8 @@ impl<'f> ChangeRecorder<'f> {
         }
     }
 
-    /// Records changes of the value at a path. If a step of the path does not match, records those of the whole
-    /// map or list.
+    /// Records changes of the value at a path. If part of the path does not exist, records the changes of the whole
+    /// surrounding map or list.
     fn path(&mut self, known: &mut ValueHistory, node: &'f Node, path: &[TouchedStep]) {
         let Some((step, rest)) = path.split_first() else { return self.value(known, node) };
         match (&mut *known, &node.value, step) {
@@ -250,7 +250,7 @@ impl<'f> ChangeRecorder<'f> {
         }
     }
 
-    /// Records a write if the scalar's value changed, or if the same value was written again at another location.
+    /// Records a write if the scalar's value changed, or if the same value was written at another location.
     fn leaf(&mut self, writes: &mut Vec<Write>, node: &Node) {
         let Some(last) = writes.first_mut() else { return };
         let seen = last.value.span();
@@ -263,8 +263,8 @@ impl<'f> ChangeRecorder<'f> {
             self.writer.locations == LocationKeeping::Kept && !node.span().is_none() && node.span() != seen;
         let at = match (is_same, has_moved) {
             (true, false) => {
-                // The value did not change. Its new location, such as one in the output of a function, is kept only to
-                // compare it in later steps.
+                // The value did not change. Its new location, such as a position in the output of a function, is only
+                // kept for the comparison with later steps.
                 last.value.meta.span = node.span();
                 return;
             }
@@ -277,8 +277,8 @@ impl<'f> ChangeRecorder<'f> {
 
     fn map(&mut self, fields: &mut Vec<(SmolStr, ValueHistory)>, map: &'f Map) {
         let entries = map.entries();
-        // Usually the fields are the same in the same order. If not, this loop stops early; recording the first
-        // fields again below changes nothing.
+        // Most maps have the same fields in the same order as before. If the order differs, this loop stops early;
+        // recording the first fields again below changes nothing.
         if fields.len() == entries.len()
             && fields.iter_mut().zip(entries).all(|((name, value), entry)| {
                 let is_here = *name == entry.key.text;
@@ -337,7 +337,7 @@ impl<'f> ChangeRecorder<'f> {
         self.steps.pop();
     }
 
-    /// Records the removal of the current value, or of a child of it.
+    /// Records the removal of the current value, or of its child `last`.
     fn remove(&mut self, value: ValueHistory, last: Option<PathStep<'_>>) {
         let mut pointer = String::new();
         for step in self.steps.iter().copied().chain(last) {
@@ -359,12 +359,11 @@ fn is_respelled(old: &Node, new: &Node) -> bool {
     read == new || read.as_f64().is_some_and(|number| new.as_f64() == Some(number))
 }
 
-/// Returns true if `node`, an empty map or list, is the collection whose values are in `known`: its last field or entry
-/// was removed.
+/// Returns true if `node` is an empty map or list from which the last field or entry in `known` was removed.
 fn is_emptied(known: &ValueHistory, node: &Node) -> bool {
     let span = node.span();
     let is_within = |at: Span| at.source == span.source && (span.start..span.end).contains(&at.start);
-    // An empty collection that is written in the source is in flow style.
+    // An empty map or list that is written in the source has flow style.
     let is_block = node.meta.style == Style::Block;
     !is_scalar(node)
         && !span.is_none()

@@ -1,9 +1,9 @@
-//! Provenance of values: the steps of a build, and the locations of what they wrote.
+//! The provenance of values: the steps of a build, and the source locations of the values that they wrote.
 //!
 //! On request, a build keeps a [`History`] for each resource. After each step the resource is compared with its
-//! history, so every write is recorded, whatever caused it. The location of a value is its own
-//! [`Span`](smp_text::source::Span), which moves with it from text to text. A step declares the locations of the
-//! text that it writes. This module knows trees and locations, but no kustomizations.
+//! history, so every write is recorded, whatever caused it. Each value has a [`Span`](smp_text::source::Span), which is
+//! copied with the value. A step declares the locations of the text that it writes. This module knows trees and
+//! locations, but not kustomizations.
 
 mod entry_matching;
 mod history;

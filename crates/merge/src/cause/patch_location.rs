@@ -6,10 +6,10 @@ use smp_text::path::{is_within, pointer_to};
 use smp_text::source::Span;
 use smp_text::yaml::{Node, Value};
 
-/// The part of a JSON patch operation to point at, if the operation targets exactly the field.
+/// The part of a JSON patch operation whose location is reported if the operation targets exactly the field.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum OperationPart {
-    /// The path, which adds or removes the field.
+    /// The operation's `path`, for an added or removed field.
     Path,
     /// The field's new value.
     Value,
@@ -37,7 +37,7 @@ fn affects(operation: &Node, path: &[SmolStr]) -> bool {
     !is_test(operation) && path_to(operation, path).is_some()
 }
 
-/// Returns the operation's `path` or `from` that leads to the value, its parent or its children.
+/// Returns the operation's `path` or `from` if it refers to the value, its parent or its children.
 fn path_to<'n>(operation: &'n Node, path: &[SmolStr]) -> Option<&'n Node> {
     let pointer = pointer_to(path);
     let mut paths = ["path", "from"].into_iter().filter_map(|field| operation.get(field));
@@ -47,12 +47,13 @@ fn path_to<'n>(operation: &'n Node, path: &[SmolStr]) -> Option<&'n Node> {
     })
 }
 
-/// Returns true if the value is in an entry that is appended; `-` denotes the end of the list.
+/// Returns true if `path` ends with `-` (the end of a list) and the value at `pointer` is in an entry of that list.
 fn is_added_to(path: &str, pointer: &str) -> bool {
     path.strip_suffix("/-").is_some_and(|list| is_within(list, pointer))
 }
 
-/// Returns the location of a field in an operation: in its value if it is there, or else the path.
+/// Returns the location of a field in an operation: in the operation's value if it contains the field, otherwise the
+/// `path`.
 fn location_in_operation(operation: &Node, path: &[SmolStr], part: OperationPart) -> Span {
     let Some(pointer) = path_to(operation, path) else { return operation.span() };
     let steps = pointer.as_str().unwrap_or_default().matches('/').count();
@@ -83,11 +84,11 @@ fn location_in_value(value: &Node, path: &[SmolStr]) -> Span {
     }
 }
 
-/// Returns the location of the deepest part of the path that a strategic merge patch changes: the field itself, or
-/// a null or a directive around it.
+/// Returns the location of the deepest part of the path that a strategic merge patch changes: the field itself, or a
+/// null or directive that affects it.
 fn location_in_map(node: &Node, path: &[SmolStr]) -> Option<Span> {
     if let Value::List(list) = &node.value {
-        // Indices in the patch and in the result differ, so the first entry that changes the field is taken.
+        // Indices in the patch and in the result differ, so the first entry that changes the field is used.
         let rest = path.get(1..)?;
         return list.iter().find_map(|entry| location_in_map(entry, rest));
     }

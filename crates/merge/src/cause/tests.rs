@@ -1,4 +1,4 @@
-//! Tests of histories through all sorts of changes.
+//! Tests of histories through all kinds of changes.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ fn values_keep_their_previous_values() {
     list.insert(0, patch.get("n").expect("there").clone());
     list.remove(1);
     history.record(&changed, &writer("patch"));
-    // A value changed in place, without a location of its own, was computed.
+    // A value that changed but kept its location was computed.
     let mut computed = changed.clone();
     let c = computed.get_mut("b").and_then(|b| b.get_mut("c")).expect("there");
     c.value = smp_text::yaml::Value::Scalar("x-1".into());
@@ -162,7 +162,7 @@ fn emptied_maps_and_lists_are_computed() {
     let at =
         |history: &History, field| texts.sources.describe(history.writes_at(&[field]).expect("a leaf")[0].at);
     assert_eq!((at(&history, "a"), at(&history, "b")), (None, Some("b.yaml:1:1".into())));
-    // A null is located after the map that contains it.
+    // The location of a null is after the surrounding map.
     let base = texts.read("c.yaml", "c:\n  x:\nd: 1\n");
     let mut history = History::new(&base, &writer("base"));
     let mut changed = base.clone();

@@ -7,14 +7,14 @@ use smol_str::SmolStr;
 pub enum Touched {
     /// Any value.
     All,
-    /// The values at or below these paths. All other values are unchanged and have the same positions in their lists.
+    /// The values at or below these paths. All other values are unchanged and have the same indices in their lists.
     Paths(Vec<Vec<TouchedStep>>),
 }
 
 /// A step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TouchedStep {
-    /// A field of a map: its name, and the index where to look for it first.
+    /// A field of a map: its name, and the index at which to look for it first.
     Field(SmolStr, usize),
     /// An entry of a list.
     Entry(usize),

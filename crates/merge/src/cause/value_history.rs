@@ -13,7 +13,7 @@ use smp_text::yaml::{Entry, Meta, Node, Value};
 pub struct Write {
     /// The value.
     pub value: Node,
-    /// The value's location; none for a computed value.
+    /// The value's location; empty for a computed value.
     pub at: Span,
     /// The step or entry that wrote the value.
     pub by: Cause,
@@ -41,7 +41,8 @@ impl ValueHistory {
         fields.iter().map(|(_, value)| value).chain(entries.iter().map(|(_, value)| value))
     }
 
-    /// Returns the writes of each leaf in this value, newest first within a leaf.
+    /// Returns the writes of each leaf of this value, in the order of the leaves. The writes of a leaf are sorted, the
+    /// newest first.
     pub fn leaves(&self) -> impl Iterator<Item = &[Write]> {
         let mut open = vec![self];
         let mut known = std::iter::from_fn(move || {
@@ -70,11 +71,11 @@ pub fn changes(writes: &[Write]) -> impl Iterator<Item = &Write> {
 /// A removed value.
 #[derive(Debug, Clone)]
 pub struct RemovedValue {
-    /// The JSON pointer to the removed value.
+    /// The JSON pointer of the removed value.
     pub pointer: String,
     /// The history of the value.
     pub value: ValueHistory,
-    /// The step or entry that removed it.
+    /// The step or entry that removed the value.
     pub by: Cause,
 }
 

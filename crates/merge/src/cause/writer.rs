@@ -6,13 +6,13 @@ use smol_str::SmolStr;
 
 use smp_text::source::Span;
 
-/// The fate of value locations in a step.
+/// The effect of a step on the source locations of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LocationKeeping {
-    /// Values that the step wrote have the location of its text; the others keep theirs.
+    /// Values that the step wrote have the location of its text. All other values keep their locations.
     #[default]
     Kept,
-    /// All values went through a program and were parsed again: their locations are in its output.
+    /// All values passed through a program and were parsed again, so their locations are in the program's output.
     Lost,
 }
 
@@ -30,15 +30,15 @@ pub struct WriterEntry {
 /// A step of the build that creates or changes resources.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Writer {
-    /// The step's name: the kustomization field and the index of the entry, such as `patches[0]`, or a fixed word
-    /// for the steps that a build always takes.
+    /// The step's name: the kustomization field and the index of the entry, such as `patches[0]`, or a fixed name for a
+    /// step of every build.
     pub name: SmolStr,
-    /// The location of the entry in the kustomization; none for the steps that a build always takes.
+    /// The location of the entry in the kustomization; empty for a step of every build.
     pub location: Span,
     /// The step's entries, ascending by location. An entry that writes text from several locations is listed
     /// several times. Empty if the step is a single entry.
     pub entries: Vec<WriterEntry>,
-    /// The fate of value locations in the step.
+    /// The effect of the step on the source locations of values.
     pub locations: LocationKeeping,
 }
 
@@ -49,8 +49,8 @@ impl Writer {
         Self { name: name.into(), location: at, ..Self::default() }
     }
 
-    /// Creates a step with several entries. If differently named entries share a location, it is unknown which
-    /// one wrote a value, so the step as a whole counts as the writer.
+    /// Creates a step with several entries. If differently named entries share a location, it is unknown which one
+    /// wrote a value, so the whole step is recorded as the writer.
     #[must_use]
     pub fn with_entries(name: impl Into<SmolStr>, at: Span, mut entries: Vec<WriterEntry>) -> Self {
         let key = |entry: &WriterEntry| (entry.location.source, entry.location.start);
@@ -65,8 +65,8 @@ impl Writer {
         Self { entries: unambiguous, ..Self::new(name, at) }
     }
 
-    /// Returns the entry that wrote the value at a location. In the output of a program, that is the entry whose
-    /// part contains the location.
+    /// Returns the entry that wrote the value at a location. In the output of a program, this is the entry whose part
+    /// of the output contains the location.
     pub(super) fn entry_at(&self, location: Span) -> Option<usize> {
         let key = |span: Span| (span.source, span.start);
         match self.locations {
@@ -91,7 +91,7 @@ pub struct Cause {
 }
 
 impl Cause {
-    /// Returns the cause for a step as a whole.
+    /// Returns the cause of a value that the step as a whole wrote.
     #[must_use]
     pub fn from_writer(writer: &Arc<Writer>) -> Self {
         Self { writer: Arc::clone(writer), entry: None }
@@ -115,8 +115,7 @@ impl Cause {
         entry.map_or(&self.writer.name, |entry| &entry.name)
     }
 
-    /// Returns the location of the entry or step in the kustomization; none for the steps that a build always
-    /// takes.
+    /// Returns the location of the entry or step in the kustomization; empty for a step of every build.
     #[must_use]
     pub fn location(&self) -> Span {
         let entry = self.entry.and_then(|entry| self.writer.entries.get(entry));

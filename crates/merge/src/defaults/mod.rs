@@ -1,6 +1,7 @@
-//! The defaults that API servers fill in: those of CRDs, and the static and conditional ones of built-in kinds.
+//! The defaults that API servers set: those of CRDs, and the static and conditional defaults of built-in kinds.
 //!
-//! Works on JSON values. Knows neither what servers allocate, such as addresses, nor what admission adds.
+//! Works on JSON values. Does not include values that servers allocate, such as IP addresses, or that admission plugins
+//! set.
 
 mod quantity;
 mod rules;
@@ -18,35 +19,35 @@ use crate::schema::{Cursor, Gvk, Schema, TypeKind};
 use quantity::round_amount;
 use table::{FieldDefaults, TABLE};
 
-/// The maximum depth of values with defaults. Deeper ones are rejected by all readers.
+/// The maximum depth of values that get defaults. All parsers reject deeper values.
 const MAX_DEPTH: usize = 200;
 
-/// Types whose fields have no defaults, although their types have some elsewhere.
+/// Types whose fields get no defaults here, although the same field types have defaults in other types.
 const WITHOUT_DEFAULTS: [&str; 3] = [
     "io.k8s.api.storage.v1.VolumeAttachmentSource",
     "io.k8s.api.storage.v1alpha1.VolumeAttachmentSource",
     "io.k8s.api.storage.v1beta1.VolumeAttachmentSource",
 ];
 
-/// The metadata of objects, which has no defaults. Its empty fields are not written.
+/// The metadata of objects. It has no defaults, and its empty fields are removed.
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
-/// Pointers whose default is an empty struct.
+/// Pointer fields whose default is an empty struct.
 const POINTERS: [(&str, &str); 1] = [("io.k8s.api.core.v1.PodSpec", "securityContext")];
 
-/// The start of the names of built-in types.
+/// The prefix of the names of built-in types.
 const BUILT_IN: &str = "io.k8s.api.";
 
-/// The start of the names of all types that servers decode into Go structs.
+/// The prefixes of the names of all types that servers decode into Go structs.
 const DECODED: [&str; 4] =
     [BUILT_IN, "io.k8s.apimachinery.", "io.k8s.apiextensions-apiserver.", "io.k8s.kube-aggregator."];
 
-/// Fills in the defaults of an object, as an API server does before it validates and stores it. Objects of unknown
+/// Sets the defaults of an object, as an API server does before it validates and stores the object. Objects of unknown
 /// kinds stay unchanged.
 ///
-/// For built-in kinds, empty values are added and removed as servers write them: `status: {}` is always there, and
-/// `paused: false` is not. The defaults are those of Kubernetes 1.36. Quantities are written in their canonical form:
-/// `0.5` is `500m`. Requests of whole Pods that are derived from those of their containers are not computed.
+/// For built-in kinds, empty values are added and removed as servers write them: `status: {}` is always present, and
+/// `paused: false` never is. The defaults are those of Kubernetes 1.36. Quantities are written in their canonical form:
+/// `0.5` becomes `500m`. Pod-level requests that are derived from those of the containers are not computed.
 ///
 /// ```
 /// use strategic_merge_patch::{defaults, schema::Schema};
@@ -64,8 +65,9 @@ pub fn fill(object: &mut Value, schema: &Schema) {
     }
 }
 
-/// Returns an object of a kind as servers create it before they decode a request: with the structs and lists that are
-/// always written. They have no owner, since a create does not add them. Of scalars, only required ones are known.
+/// Returns an empty object of a kind as servers create it before they decode a request. It contains the structs and
+/// lists that are always written, and the required scalars. It has no owner, since a create request does not add these
+/// values.
 ///
 /// ```
 /// use strategic_merge_patch::{defaults, schema::{Gvk, Schema}};
@@ -86,8 +88,8 @@ pub fn empty(kind: &Gvk, schema: &Schema) -> Value {
     Value::Object(object)
 }
 
-/// Adds the fields of a built-in type that are written even if they are empty. Structs that contain each other are
-/// pointers, so this ends.
+/// Adds the fields of a built-in type that are written even if they are empty. The recursion ends, since structs that
+/// contain each other are pointers.
 fn add_written(map: &mut Map<String, Value>, cursor: Cursor<'_>) {
     let Some((name, defaults)) = cursor.type_name().and_then(|name| Some((name, TABLE.get(name)?))) else {
         return;
@@ -96,7 +98,7 @@ fn add_written(map: &mut Map<String, Value>, cursor: Cursor<'_>) {
         let Some(below) = cursor.declared(field).filter(|_| !POINTERS.contains(&(name, field))) else {
             continue;
         };
-        // A zero value of an optional field is the default of a pointer.
+        // A zero value of an optional field is the default of a pointer, so it is not written.
         let mut value = value.clone();
         match &mut value {
             Value::Object(map) => add_written(map, below),
@@ -108,7 +110,7 @@ fn add_written(map: &mut Map<String, Value>, cursor: Cursor<'_>) {
     }
 }
 
-/// Fills in the defaults of a value of a type. Nulls that a CRD does not allow are replaced or removed.
+/// Sets the defaults of a value of a type. Nulls that a CRD does not allow are replaced or removed.
 pub fn fill_value(value: &mut Value, cursor: Cursor<'_>) {
     let keeps_nulls = cursor.constraints().keeps_nulls;
     Filler { depth: 0, keeps_nulls, is_decoded: false }.fill(value, cursor, None);
@@ -119,7 +121,7 @@ fn is_quantity(cursor: Cursor<'_>) -> bool {
     cursor.type_name().is_some_and(|name| name.ends_with(".api.resource.Quantity"))
 }
 
-/// Returns the zero value that a null entry of a list or map is decoded into. Pointers and lists stay null.
+/// Returns the zero value to which Go decodes a null entry of a list or map. Pointers and lists stay null.
 ///
 /// ```
 /// use strategic_merge_patch::{defaults::zero_entry, schema::{Gvk, Schema}};
@@ -144,20 +146,20 @@ pub fn zero_entry(cursor: Cursor<'_>) -> Value {
 
 struct Filler {
     depth: usize,
-    /// True if the CRD keeps null in fields that do not allow it.
+    /// True if the CRD preserves null in fields that are not nullable.
     keeps_nulls: bool,
-    /// True in a value that servers decode into a Go struct.
+    /// True inside a value that servers decode into a Go struct.
     is_decoded: bool,
 }
 
 impl Filler {
-    /// Fills a value. `extra_defaults` are those that its type has only in this field.
+    /// Sets the defaults of a value. `extra_defaults` are those that its type has only in this field.
     fn fill(&mut self, value: &mut Value, cursor: Cursor<'_>, extra_defaults: Option<&FieldDefaults>) {
         if self.depth >= MAX_DEPTH {
             return;
         }
         let outer = self.is_decoded;
-        // Lists and maps without a name are part of the struct that has them.
+        // Lists and maps whose type has no name are part of the surrounding struct.
         if let Some(name) = cursor.type_name() {
             self.is_decoded = DECODED.iter().any(|start| name.starts_with(start));
         }
@@ -209,7 +211,7 @@ impl Filler {
         }
     }
 
-    /// Fills in the fields of a map.
+    /// Sets the defaults of the fields of a map.
     fn fill_fields(
         &self,
         map: &mut Map<String, Value>,
@@ -218,7 +220,7 @@ impl Filler {
     ) {
         let name = cursor.type_name();
         if self.is_decoded && cursor.fields().next().is_some() {
-            // A null is an absent field in Go.
+            // Go decodes null like an absent field.
             map.retain(|_, value| !value.is_null());
         }
         let own = name.and_then(|name| TABLE.get(name));
@@ -230,7 +232,7 @@ impl Filler {
             defaults.fill(map, skipped);
         }
         fill_declared(map, cursor);
-        // The defaults of built-in types may be null, so only entries without a declaration change.
+        // The defaults of built-in types may be null, so nulls are only replaced in fields that are not declared.
         if self.is_decoded {
             let additional = cursor.additional();
             let entries = map.iter_mut().filter(|(name, _)| cursor.declared(name).is_none());
@@ -243,7 +245,7 @@ impl Filler {
         }
     }
 
-    /// Fills the values of a map.
+    /// Sets the defaults inside the values of a map.
     fn fill_below(&mut self, map: &mut Map<String, Value>, cursor: Cursor<'_>) {
         let own = cursor.type_name().and_then(|name| TABLE.get(name));
         let is_decoded = self.is_decoded;
@@ -266,7 +268,7 @@ impl Filler {
     }
 }
 
-/// Fills in the defaults of a CRD.
+/// Sets the defaults that a CRD declares for the fields of a map.
 fn fill_declared(map: &mut Map<String, Value>, cursor: Cursor<'_>) {
     for (name, field) in cursor.fields().filter(|(_, field)| field.has_default()) {
         match map.get_mut(name) {
@@ -288,8 +290,8 @@ fn replace_null(value: &mut Value, cursor: Cursor<'_>) {
     }
 }
 
-/// Returns true if a server removes the value of a custom resource's field: null that the schema does not allow.
-/// Metadata is decoded, not pruned.
+/// Returns true if a server removes the value of a custom resource's field: null that the schema does not allow. In
+/// metadata, null is decoded and not removed.
 fn is_removed(value: &Value, field: Cursor<'_>) -> bool {
     value.is_null() && field.is_known() && field.type_name().is_none() && !field.constraints().nullable
 }

@@ -1,28 +1,28 @@
-//! The form in which servers write quantities: `0.5` is `500m`, `1024Mi` is `1Gi`.
+//! The canonical format of quantities in API servers: `0.5` is `500m`, `1024Mi` is `1Gi`.
 
 use serde_json::Value;
 
-/// The number of nano units in the smallest amount of a resource.
+/// Nano-units per milli-unit. API servers round the amounts of resources up to milli-units.
 const MILLI: i128 = 1_000_000;
-/// The largest amount with a binary suffix, in nano units.
+/// The largest amount with a binary suffix, in nano-units.
 const MAX_BINARY: i128 = (i64::MAX as i128) * 1_000_000_000;
-/// The number of digits up to which a server keeps the text of a decimal quantity.
+/// The number of digits up to which a server may keep the text of a decimal quantity.
 const KEPT_DECIMAL: usize = 18;
-/// The number of digits up to which a server keeps the text of a binary quantity, with those of its suffix.
+/// The number of digits, including those of the suffix, up to which a server may keep the text of a binary quantity.
 const KEPT_BINARY: usize = 14;
 
 /// Decimal suffixes with their exponents.
 const DECIMAL: [(&str, i32); 10] =
     [("n", -9), ("u", -6), ("m", -3), ("", 0), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18)];
-/// The largest power of ten that fits into nano units.
+/// The largest power of ten that fits into nano-units.
 const MAX_EXPONENT: i32 = 27;
 const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
-/// A number of nano units with the kind of suffix that it was written with.
+/// A number of nano-units, and the format in which it was written.
 struct Quantity {
     nanos: i128,
     form: Form,
-    /// True if a server writes the text as it is.
+    /// True if a server keeps the text unchanged.
     is_kept: bool,
 }
 
@@ -33,7 +33,7 @@ enum Form {
     Exponent,
 }
 
-/// Replaces a quantity by the form in which servers store it. Returns false if it is none.
+/// Replaces a quantity by its canonical form, which servers store. Returns false if the value is not a quantity.
 ///
 /// ```
 /// use strategic_merge_patch::defaults::canonicalize_quantity;
@@ -47,7 +47,7 @@ enum Form {
 pub fn canonicalize_quantity(value: &mut Value) -> bool {
     let text = match &*value {
         Value::String(text) => text.clone(),
-        // Go decodes numbers beyond its integers as floats.
+        // Go decodes numbers outside the range of its integers as floats.
         Value::Number(number) if !number.is_i64() => number.as_f64().unwrap_or_default().to_string(),
         Value::Number(number) => number.to_string(),
         _ => return false,
@@ -61,7 +61,7 @@ pub fn canonicalize_quantity(value: &mut Value) -> bool {
     }
 }
 
-/// Rounds the amount of a resource up to a thousandth, as the defaults of its lists do.
+/// Rounds the amount of a resource up to a thousandth, as the defaulting functions of resource lists do.
 pub(super) fn round_amount(value: &mut Value) {
     if let Some(quantity) = value.as_str().and_then(parse).filter(|quantity| quantity.nanos % MILLI != 0) {
         let rounded = quantity.nanos.signum() * ((quantity.nanos.abs() / MILLI + 1) * MILLI);
@@ -104,7 +104,7 @@ fn is_kept_decimal([whole, fraction]: [&str; 2], exponent: i32) -> bool {
     exponent >= -9 && exponent % 3 == 0 && digits.len() <= KEPT_DECIMAL && starts_and_ends
 }
 
-/// Returns the form of a suffix, and its factor as an integer and a power of ten.
+/// Returns the format of a suffix, and its factor as an integer and a power of ten.
 fn factor(suffix: &str) -> Option<(Form, i128, i32)> {
     if let Some((_, exponent)) = DECIMAL.iter().find(|(known, _)| *known == suffix) {
         return Some((Form::Decimal, 1, *exponent));
@@ -133,7 +133,7 @@ impl Quantity {
         }
         let is_small = self.nanos.abs() < 1024 * UNIT;
         match self.form {
-            // Binary suffixes cannot express fractions, nor does the server use them below 1024.
+            // Binary suffixes cannot express fractions, and servers do not use them for amounts below 1024.
             Form::Binary if self.nanos % UNIT == 0 && !is_small => binary(self.nanos / UNIT),
             Form::Exponent => {
                 self.decimal(|_, exponent| if exponent == 0 { String::new() } else { format!("e{exponent}") })
@@ -142,7 +142,7 @@ impl Quantity {
         }
     }
 
-    /// Writes the number with the largest power of 1000 that leaves an integer. Servers write no suffix above `E`.
+    /// Writes the number with the largest power of 1000 that leaves an integer. Servers use no suffix above `E`.
     fn decimal(&self, suffix: impl Fn(&str, i32) -> String) -> String {
         let (mut number, mut exponent) = (self.nanos, -9);
         while exponent < MAX_EXPONENT && number % 1000 == 0 {

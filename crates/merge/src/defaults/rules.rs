@@ -7,7 +7,7 @@ use super::table::is_zero;
 /// A JSON map.
 type Fields = Map<String, Value>;
 
-/// A rule for the values of a type.
+/// A function that sets the defaults of a value of a type.
 type Rule = fn(&mut Fields);
 
 /// Applies the rules of a type whose results the static defaults must not replace.
@@ -36,7 +36,7 @@ pub(super) fn before(value: &mut Value, type_name: &str) {
     }
 }
 
-/// Applies the rules of a type that need the defaults of what is below it.
+/// Applies the rules of a type that depend on the defaults of values below it.
 pub(super) fn after(value: &mut Value, type_name: &str) {
     if let Value::Object(map) = value
         && type_name == "io.k8s.api.core.v1.Pod"
@@ -89,7 +89,8 @@ fn set_default(map: &mut Fields, field: &str, default: Value) {
     }
 }
 
-/// Images without a tag or with the tag `latest` are always pulled.
+/// Sets the default pull policy: `Always` for an image with the tag `latest` or without tag and digest, else
+/// `IfNotPresent`.
 fn pull_policy(map: &mut Fields, image: &str, policy: &str) {
     if lacks(map, policy) {
         let is_latest = is_latest(text(map, image));
@@ -97,8 +98,8 @@ fn pull_policy(map: &mut Fields, image: &str, policy: &str) {
     }
 }
 
-/// Returns true for an image reference with the tag `latest`, or with neither a tag nor a digest. A malformed one has
-/// no tag.
+/// Returns true for an image reference with the tag `latest`, or with neither a tag nor a digest. Returns false for a
+/// malformed reference.
 fn is_latest(image: &str) -> bool {
     let name = image.rsplit('/').next().unwrap_or_default();
     if let Some((name, _)) = name.split_once('@') {
@@ -114,7 +115,7 @@ fn is_latest(image: &str) -> bool {
     }
 }
 
-/// A volume without a source is an empty directory.
+/// Sets the default source of a volume, `emptyDir`.
 fn volume(map: &mut Fields) {
     if map.iter().all(|(name, value)| name == "name" || value.is_null()) {
         map.insert("emptyDir".into(), json!({}));
@@ -142,7 +143,7 @@ fn service(map: &mut Fields) {
     }
 }
 
-/// Traffic goes to the port of the same number.
+/// Sets the default `targetPort` of a Service port to its `port`.
 fn service_port(map: &mut Fields) {
     if lacks(map, "targetPort") {
         let port = map.get("port").cloned().unwrap_or_else(|| 0.into());
@@ -204,7 +205,7 @@ fn job(map: &mut Fields) {
 }
 
 fn pod_spec(map: &mut Fields) {
-    // The former name of the field.
+    // `serviceAccount` is the deprecated name of the field; servers set both.
     let of = |map: &Fields, field: &str| Some(text(map, field).to_string()).filter(|name| !name.is_empty());
     if let Some(name) = of(map, "serviceAccountName").or_else(|| of(map, "serviceAccount")) {
         map.insert("serviceAccountName".into(), name.clone().into());
@@ -212,7 +213,7 @@ fn pod_spec(map: &mut Fields) {
     }
 }
 
-/// The templates of claims are objects of their own.
+/// Sets `apiVersion` and `kind` of each entry of `volumeClaimTemplates`.
 fn stateful_set(map: &mut Fields) {
     let Some(Value::Array(templates)) = map.get_mut("volumeClaimTemplates") else { return };
     for template in templates.iter_mut().filter_map(Value::as_object_mut) {
@@ -221,7 +222,8 @@ fn stateful_set(map: &mut Fields) {
     }
 }
 
-/// Requests of a Pod's containers are their limits. With host networking, ports are those of the host.
+/// Sets the defaults of the containers of a Pod: resource requests from the limits, and `hostPort` if `hostNetwork` is
+/// set.
 fn pod(map: &mut Fields) {
     let Some(Value::Object(spec)) = map.get_mut("spec") else { return };
     let is_on_host = spec.get("hostNetwork") == Some(&Value::Bool(true));
@@ -246,7 +248,7 @@ fn host_port(port: &mut Fields) {
     }
 }
 
-/// Adds the entries of one map to another one that lacks them.
+/// Adds the entries of the map in field `from` to the map in field `to`. Existing entries stay.
 fn add_missing(map: &mut Fields, from: &str, to: &str) {
     let Some(Value::Object(source)) = map.get(from).cloned() else { return };
     if source.is_empty() {
@@ -277,7 +279,7 @@ fn network_policy(map: &mut Fields) {
     }
 }
 
-/// The singular is the kind in lower case.
+/// Sets the default names of a CRD: `singular` is the kind in lower case, `listKind` the kind with the suffix `List`.
 fn names(map: &mut Fields) {
     let kind = text(map, "kind").to_string();
     for (field, name) in [("singular", kind.to_lowercase()), ("listKind", format!("{kind}List"))] {

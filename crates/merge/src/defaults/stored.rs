@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::schema::{Gvk, is_built_in};
 
-/// Moves `stringData` of a Secret into its `data`, encoded in base64, as servers store it. Other objects stay unchanged.
+/// Moves the `stringData` of a Secret into its `data`, encoded in base64, as servers do. Other objects stay unchanged.
 ///
 /// ```
 /// use strategic_merge_patch::defaults;
@@ -25,17 +25,17 @@ pub fn encode_string_data(object: &mut Value) {
     }
 }
 
-/// The annotation that counts the changes of a DaemonSet's template.
+/// The annotation with the generation of a DaemonSet's template.
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
-/// Returns the number of changes of a DaemonSet's template, as its annotation counts them.
+/// Returns the generation of a DaemonSet's template from its annotation; 0 without a valid annotation.
 #[must_use]
 pub fn template_generation(object: &Value) -> i64 {
     let text = object["metadata"]["annotations"][TEMPLATE_GENERATION].as_str();
     text.and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
-/// Sets the annotation that counts the changes of a DaemonSet's template, as servers do: 1 for a new one.
+/// Sets the annotation with the generation of a DaemonSet's template. Servers set 1 in a new DaemonSet.
 ///
 /// ```
 /// use strategic_merge_patch::defaults::{set_template_generation, template_generation};
@@ -49,7 +49,7 @@ pub fn set_template_generation(object: &mut Value, count: i64) {
     object["metadata"]["annotations"][TEMPLATE_GENERATION] = count.to_string().into();
 }
 
-/// Groups of which all kinds have a generation.
+/// The API groups in which all kinds have a generation.
 const GENERATION_GROUPS: [&str; 7] = [
     "admissionregistration.k8s.io",
     "apiextensions.k8s.io",
@@ -60,7 +60,8 @@ const GENERATION_GROUPS: [&str; 7] = [
     "scheduling.k8s.io",
 ];
 
-/// Returns true if objects of a kind have `metadata.generation`, which is 1 when they are created. Custom resources have.
+/// Returns true if objects of a kind have `metadata.generation`, which is 1 when they are created. All custom resources
+/// have one.
 ///
 /// ```
 /// use strategic_merge_patch::defaults::has_generation;
@@ -83,9 +84,9 @@ pub fn has_generation(gvk: &Gvk) -> bool {
     }
 }
 
-/// Returns true if a change of an object raises `metadata.generation`, for a kind that has one: anything but the
-/// metadata changes, and but the status if `keeps_status` is set. The annotations of a
-/// Deployment and the labels of an `EndpointSlice` count.
+/// Returns true if the change of an object increments `metadata.generation`. The kind must have a generation. It is
+/// incremented if a field outside the metadata changes; with `keeps_status`, changes of the status are ignored. For a
+/// Deployment, changed annotations also increment it, and for an EndpointSlice, changed labels.
 ///
 /// ```
 /// use strategic_merge_patch::defaults::is_new_generation;

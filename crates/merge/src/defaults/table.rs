@@ -1,7 +1,7 @@
-//! The static defaults of built-in kinds by the types of their fields.
+//! The static defaults of built-in kinds, by the types of their fields.
 //!
-//! `kubernetes.json` is what the defaulting functions of kube-apiserver set in objects with empty structs, as
-//! `tests/live/defaults` writes it.
+//! `kubernetes.json` contains the defaults that kube-apiserver's defaulting functions set in objects with empty
+//! structs. `tests/live/defaults` generates it.
 
 use std::sync::LazyLock;
 
@@ -16,22 +16,23 @@ pub(super) static TABLE: LazyLock<FxHashMap<String, FieldDefaults>> = LazyLock::
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct FieldDefaults {
     fields: FxHashMap<String, Value>,
-    /// The fields whose zero value counts as absent.
+    /// The fields whose zero value is treated as absent.
     #[serde(default)]
     zero: Vec<String>,
     /// The fields whose zero value is not written.
     #[serde(default)]
     omit: Vec<String>,
-    /// Further defaults that the type of a field has only in this field.
+    /// Defaults that apply to the value of a field, by the field's name. The type of the value does not have them
+    /// elsewhere.
     #[serde(skip)]
     pub(super) by_field: FxHashMap<String, FieldDefaults>,
 }
 
-/// Reads the table. A test reads it, too, so that an invalid one cannot remain.
+/// Reads the table. An invalid table is read as an empty one, but fails a test.
 fn read() -> FxHashMap<String, FieldDefaults> {
     let text = include_str!("kubernetes.json");
     let mut all: FxHashMap<String, FieldDefaults> = serde_json::from_str(text).unwrap_or_default();
-    // Types have names in upper case; `Job.spec` is a field of a type.
+    // Names of types end with a component in upper case; `Job.spec` is a field of a type.
     let is_field = |name: &str| {
         name.rsplit('.').next().is_some_and(|last| last.starts_with(|c: char| c.is_ascii_lowercase()))
     };
@@ -46,7 +47,7 @@ fn read() -> FxHashMap<String, FieldDefaults> {
 }
 
 impl FieldDefaults {
-    /// Removes the fields that have their zero value, as an encoder does.
+    /// Removes the fields of `omit` that have their zero value, as Go's encoder does.
     pub(super) fn omit(&self, map: &mut Map<String, Value>) {
         for name in &self.omit {
             if map.get(name).is_some_and(is_empty) {
@@ -60,12 +61,12 @@ impl FieldDefaults {
         self.fields.iter().filter(|(_, value)| is_empty(value)).map(|(name, value)| (name.as_str(), value))
     }
 
-    /// Adds the fields that are absent, null, an empty list or zero, apart from some.
+    /// Sets the defaults of fields that are absent, null, an empty list or zero, except for the fields in `skipped`.
     pub(super) fn fill(&self, map: &mut Map<String, Value>, skipped: &[&str]) {
         for (name, default) in self.fields.iter().filter(|(name, _)| !skipped.contains(&name.as_str())) {
             let is_absent = match map.get(name) {
                 None | Some(Value::Null) => true,
-                // An empty list is not stored, so it is null when it is read again.
+                // Servers do not store an empty list, so it is null when the object is read again.
                 Some(Value::Array(list)) if default.is_null() => list.is_empty(),
                 Some(value) => is_zero(value) && self.zero.contains(name),
             };

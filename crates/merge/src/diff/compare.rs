@@ -7,7 +7,7 @@ use crate::schema::Cursor;
 use smp_text::path::{FieldPath, PathElement};
 use smp_text::yaml::{Entry, Map, Node, Value};
 
-/// A location where two trees differ.
+/// A value that differs between two trees.
 #[derive(Debug, Clone)]
 pub struct Change<'n> {
     /// The field path. Entries of associative lists are identified by their merge keys.
@@ -51,10 +51,10 @@ impl<'n> Comparison<'n> {
     }
 }
 
-/// Compares two trees. `None` is an absent tree.
+/// Compares two trees. `None` stands for a missing tree.
 ///
-/// Entries of lists that are associative by the schema are matched by merge key, so they may move. Entries of
-/// other lists are matched by index, so a removal in the middle changes all following entries.
+/// Entries of lists that are associative in the schema are matched by merge key, so they may move. Entries of other
+/// lists are matched by index, so a removal in the middle changes all following entries.
 ///
 /// ```
 /// use strategic_merge_patch::diff::compare;
@@ -73,7 +73,7 @@ pub fn compare<'n>(old: Option<&'n Node>, new: Option<&'n Node>, cursor: Cursor<
     compare_by(&BySchema { order_matters: false }, [old, new], cursor)
 }
 
-/// Compares two trees like [`compare`]. A list whose entries only moved counts as changed.
+/// Compares two trees like [`compare`]. A list whose entries only moved is a difference.
 #[must_use]
 pub fn compare_in_order<'n>(
     old: Option<&'n Node>,
@@ -83,28 +83,28 @@ pub fn compare_in_order<'n>(
     compare_by(&BySchema { order_matters: true }, [old, new], cursor)
 }
 
-/// The rules for what counts as a difference.
+/// The rules that determine which values are equal.
 pub trait Equality {
     /// Chooses how two lists are compared.
     fn lists(&self, lists: [&[Node]; 2], list: Cursor<'_>) -> ListPairing;
 
-    /// Returns true if a list whose entries only moved counts as changed.
+    /// Returns true if a list whose entries only moved is a difference.
     fn order_matters(&self) -> bool {
         false
     }
 
-    /// Returns true if a null field counts as absent. `map` is the type of the map that has the field; `name` is
-    /// the field that contains the map, empty for list entries.
+    /// Returns true if a null field equals an absent one. `map` is the type of the map with the field. `name` is the
+    /// name of the field that contains the map; it is empty for list entries.
     fn null_is_absent(&self, _map: Cursor<'_>, _name: &str, _field: &str) -> bool {
         false
     }
 }
 
-/// The comparison method for an old and a new list.
+/// The way in which an old and a new list are compared.
 pub enum ListPairing {
-    /// Entry by entry: the path step to each, and its index in both lists.
+    /// Entry by entry. Each pair has its path element, and its index in both lists.
     Entries(Vec<(PathElement, [Option<usize>; 2])>),
-    /// As one value.
+    /// As a single value.
     Whole {
         /// True if both lists are equal.
         same: bool,
@@ -112,7 +112,8 @@ pub enum ListPairing {
 }
 
 impl ListPairing {
-    /// Pairs entries by the merge keys of the association. Returns `None` if these do not identify them.
+    /// Pairs entries by the merge keys of the association. Returns `None` if the merge keys do not identify all
+    /// entries.
     pub(crate) fn by_key([old, new]: [&[Node]; 2], association: &Association) -> Option<Self> {
         let row = |AlignedEntry { identity: name, positions: [new, old] }| {
             Some((association.path_element(&name)?, [old, new]))
@@ -121,14 +122,14 @@ impl ListPairing {
         rows.into_iter().map(row).collect::<Option<_>>().map(Self::Entries)
     }
 
-    /// Pairs entries by index in lists of these lengths.
+    /// Pairs the entries of lists with these lengths by index.
     pub(crate) fn by_index(lengths: [usize; 2]) -> Self {
         let at = |i: usize| lengths.map(|length| Some(i).filter(|i| *i < length));
         Self::Entries((0..lengths[0].max(lengths[1])).map(|i| (PathElement::Index(i), at(i))).collect())
     }
 }
 
-/// Pairs lists by merge key where the schema has one, or else by index.
+/// Pairs the entries of lists by merge key if the schema has one, otherwise by index.
 struct BySchema {
     order_matters: bool,
 }
@@ -185,7 +186,7 @@ impl<'n> Comparer<'_, 'n> {
             let name = key.text.as_str();
             let is_there = |node: &&Node| !node.is_null() || !self.same.null_is_absent(map, map_name, name);
             let [new, old] = row.map(|entry| entry.map(|entry| &entry.value).filter(is_there));
-            // Most fields are equal scalars, which need no type lookup.
+            // Most fields are equal scalars. They need no type lookup.
             if old.zip(new).is_some_and(|(old, new)| old.is_leaf() && old == new) {
                 continue;
             }

@@ -1,7 +1,7 @@
-//! Differences between two trees, and their text form.
+//! Differences between two trees, and unified diffs of trees.
 //!
-//! Compares data, not text: field order, quotes and comments do not count, and `1e3` equals `1000`. Knows nothing
-//! of resources, files or clusters.
+//! Compares data, not text: differences in field order, quotes and comments are ignored, and `1e3` equals `1000`. Knows
+//! nothing of resources, files or clusters.
 
 mod compare;
 mod render;

@@ -8,24 +8,24 @@ use similar::TextDiff;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::{Node, to_json_pretty, to_yaml};
 
-/// Unchanged lines around a change.
+/// The number of unchanged lines around a change.
 pub const CONTEXT: usize = 3;
 
-/// Time limit of the search for a minimal diff. After it a longer diff is accepted.
+/// The time limit for the search for a minimal diff. When it is exceeded, a longer diff is returned.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 
-/// Returns a tree as canonical text: YAML with sorted fields, empty for no tree.
+/// Returns a tree as canonical text: YAML with sorted fields. The text is empty if there is no tree.
 ///
-/// Data that YAML cannot hold, such as U+007F in a string, is shown as JSON.
+/// Data that YAML cannot contain, such as U+007F in a string, is written as JSON.
 ///
 /// # Errors
-/// Fails on infinity, NaN and trees that nest too deep.
+/// The tree contains infinity or NaN, or is nested too deeply.
 pub fn canonical(node: Option<&Node>) -> Result<String> {
     let Some(node) = node else { return Ok(String::new()) };
     to_yaml(node).or_else(|_| to_json_pretty(node))
 }
 
-/// Returns a unified diff with its two header lines, as `diff -u` prints it. Empty if the texts are the same.
+/// Returns a unified diff with its two header lines, as `diff -u` prints it. It is empty if the texts are equal.
 ///
 /// ```
 /// let text = strategic_merge_patch::diff::unified("a.yaml", "b.yaml", "x: 1\n", "x: 2\n");

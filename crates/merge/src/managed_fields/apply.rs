@@ -1,4 +1,4 @@
-//! Requests as an API server handles them: server-side apply, and updates of any other kind.
+//! Requests as an API server processes them: server-side applies and all other updates.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -28,7 +28,7 @@ const MAX_UPDATE_MANAGERS: usize = 10;
 /// The manager of the fields that an object had before its first server-side apply.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
-/// Metadata that only servers set, and that nobody owns.
+/// Metadata that only servers set. No manager owns it.
 static STRIPPED: LazyLock<FieldSet> = LazyLock::new(|| {
     const METADATA: [&str; 9] = [
         "name",
@@ -50,7 +50,7 @@ static STRIPPED: LazyLock<FieldSet> = LazyLock::new(|| {
 pub enum Applied {
     /// The object after the apply, with its managed fields.
     Object(Value),
-    /// Other managers own fields that the apply would change. Nothing is changed.
+    /// Other managers own fields that the apply would change. The object is not changed.
     Conflicts(Conflicts),
 }
 
@@ -58,7 +58,7 @@ impl Applied {
     /// Returns the object.
     ///
     /// # Errors
-    /// Fails with [`Code::Conflict`] if there are conflicts.
+    /// The apply has conflicts ([`Code::Conflict`]).
     pub fn into_object(self) -> Result<Value> {
         match self {
             Self::Object(object) => Ok(object),
@@ -69,8 +69,8 @@ impl Applied {
 
 /// Applies an object as server-side apply does. Returns the object that the server would store, or the conflicts.
 ///
-/// `live` is the object of the server, with its managed fields, or `None` if it does not exist. The result has the
-/// version of `applied`. Defaults are not filled in and values are not validated beyond their types.
+/// `live` is the object on the server, with its managed fields, or `None` if it does not exist. The result has the API
+/// version of `applied`. Defaults are not set, and values are only validated by their types.
 ///
 /// ```
 /// use strategic_merge_patch::managed_fields::{Applied, Options, apply};
@@ -97,8 +97,8 @@ impl Applied {
 /// ```
 ///
 /// # Errors
-/// Fails if `applied` lacks its kind, is of another kind than `live`, has managed fields, or does not match its type,
-/// and if `live` has malformed managed fields.
+/// `applied` has no kind, another kind than `live`, or managed fields, or does not match its type. `live` has malformed
+/// managed fields.
 pub fn apply(live: Option<&Value>, applied: &Value, manager: &str, options: &Options<'_>) -> Result<Applied> {
     let gvk = kind_of(applied)?;
     let live = live_object(live, &gvk, options)?;
@@ -117,8 +117,8 @@ pub fn apply(live: Option<&Value>, applied: &Value, manager: &str, options: &Opt
     Ok(Applied::Object(object))
 }
 
-/// Returns the fields that an apply would take from other managers if it were forced. Returns none if the apply has no
-/// conflicts.
+/// Returns the fields that an apply would take from other managers if it were forced. Returns no fields if the apply
+/// has no conflicts.
 ///
 /// ```
 /// use strategic_merge_patch::managed_fields::{Options, apply, conflicts};
@@ -136,7 +136,7 @@ pub fn apply(live: Option<&Value>, applied: &Value, manager: &str, options: &Opt
 /// ```
 ///
 /// # Errors
-/// Fails as [`apply`] does.
+/// The errors of [`apply`].
 pub fn conflicts(
     live: Option<&Value>,
     applied: &Value,
@@ -149,10 +149,10 @@ pub fn conflicts(
     }
 }
 
-/// Returns an object with the managed fields that it has after a create, update or patch of another type.
+/// Returns an object with the managed fields that it has after a create request, an update or any patch but an apply.
 ///
-/// `new` is the whole object to store, after patches. Its managed fields are those of the request: absent to keep those
-/// of `live`, or an empty list to reset them. `live` is `None` for a create.
+/// `new` is the whole object to store, with all patches applied. Its managed fields are those of the request: absent to
+/// keep those of `live`, or an empty list to reset them. `live` is `None` for a create request.
 ///
 /// ```
 /// use strategic_merge_patch::managed_fields::{Options, apply, update};
@@ -173,7 +173,7 @@ pub fn conflicts(
 /// ```
 ///
 /// # Errors
-/// Fails if one of the objects does not match its type. A server then stores the object without managed fields.
+/// One of the objects does not match its type. A server then stores the object without managed fields.
 pub fn update(live: Option<&Value>, new: &Value, manager: &str, options: &Options<'_>) -> Result<Value> {
     let gvk = kind_of(new)?;
     let live = match live {
@@ -185,7 +185,7 @@ pub fn update(live: Option<&Value>, new: &Value, manager: &str, options: &Option
     remove_entries(&mut object);
     let request = Request::new(&gvk, manager, options)?;
     let is_create = text_at(&live, "/metadata/uid").is_empty();
-    // An object that has no managed fields gets some with the first apply.
+    // An object without managed fields gets the first ones with its first apply.
     if managed.is_empty() && !is_create {
         return Ok(object);
     }
@@ -194,10 +194,10 @@ pub fn update(live: Option<&Value>, new: &Value, manager: &str, options: &Option
     Ok(object)
 }
 
-/// Returns the part of an object that a manager has applied, ready to be changed and applied again. Returns `None` if
-/// it has applied nothing.
+/// Returns the part of an object that a manager has applied. It can be changed and applied again. Returns `None` if the
+/// manager has applied nothing.
 ///
-/// As the `Extract` functions of client-go, this adds the kind, the name and the namespace.
+/// Like the `Extract` functions of client-go, this function adds the kind, the name and the namespace.
 ///
 /// ```
 /// use strategic_merge_patch::managed_fields::{Options, apply, extract};
@@ -219,7 +219,7 @@ pub fn update(live: Option<&Value>, new: &Value, manager: &str, options: &Option
 /// ```
 ///
 /// # Errors
-/// Fails if the object lacks its kind, does not match its type, or has malformed managed fields.
+/// The object has no kind, does not match its type, or has malformed managed fields.
 pub fn extract(object: &Value, manager: &str, options: &Options<'_>) -> Result<Option<Value>> {
     let gvk = kind_of(object)?;
     let versions = Versions::new(options, &gvk);
@@ -232,8 +232,8 @@ pub fn extract(object: &Value, manager: &str, options: &Options<'_>) -> Result<O
     }))
 }
 
-/// Returns the part of an object that a field set selects, ready to be applied: a manifest of what a manager owns,
-/// also by updates. Adds the kind, the name and the namespace.
+/// Returns the part of an object that a field set selects, for example a manifest of all fields that a manager owns,
+/// including those that it owns through updates. Adds the kind, the name and the namespace.
 ///
 /// ```
 /// use strategic_merge_patch::managed_fields::{ManagedFields, Options, extract_fields, update};
@@ -255,7 +255,7 @@ pub fn extract(object: &Value, manager: &str, options: &Options<'_>) -> Result<O
 /// ```
 ///
 /// # Errors
-/// Fails if the object lacks its kind or does not match its type.
+/// The object has no kind or does not match its type.
 pub fn extract_fields(object: &Value, fields: &FieldSet, options: &Options<'_>) -> Result<Value> {
     let gvk = kind_of(object)?;
     let versions = Versions::new(options, &gvk);
@@ -284,7 +284,7 @@ fn part_of(object: &Value, fields: &FieldSet, (ty, rule): (Type<'_>, WithoutFiel
         found.extend(object.get(field).map(|value| (field.to_string(), value.clone())));
     }
     let metadata = found.entry("metadata").or_insert(Value::Null);
-    // Metadata of which the object has no owned field is null.
+    // If the set contains no field of the metadata, the extracted metadata is null.
     if !metadata.is_object() {
         *metadata = Value::Object(Map::new());
     }
@@ -305,7 +305,8 @@ pub(super) fn kind_of(object: &Value) -> Result<Gvk> {
     Gvk::from_object(object).ok_or_else(|| missing().patch_rejection(PatchRejection::Malformed))
 }
 
-/// Returns the live object in the version of the request: for a new one, an object with nothing but its kind.
+/// Returns the live object in the version of the request. For a new object, returns an object with only `apiVersion`
+/// and `kind`.
 fn live_object<'v>(live: Option<&'v Value>, gvk: &Gvk, options: &Options<'_>) -> Result<Cow<'v, Value>> {
     let Some(live) = live else {
         return Ok(Cow::Owned(json!({"apiVersion": gvk.api_version(), "kind": gvk.kind})));
@@ -318,8 +319,8 @@ fn live_object<'v>(live: Option<&'v Value>, gvk: &Gvk, options: &Options<'_>) ->
     })
 }
 
-/// Returns the managed fields that an update starts from. Clients that do not know the field keep those of the live
-/// object, as do updates of subresources. Malformed ones count as none.
+/// Returns the managed fields before an update. If the request has no managed fields, or updates a subresource, they
+/// are those of the live object. Malformed managed fields are ignored.
 fn managed_before_update(live: &Value, new: &Value, options: &Options<'_>) -> ManagedFields {
     let live_managed_fields = || ManagedFields::from_object(live).unwrap_or_default();
     if !options.subresource.is_empty() {
@@ -336,10 +337,10 @@ fn managed_before_update(live: &Value, new: &Value, options: &Options<'_>) -> Ma
         .unwrap_or_else(live_managed_fields)
 }
 
-/// Restores the times of the managed fields if nothing else has changed, as servers do to avoid needless writes.
+/// Restores the times of the managed fields if nothing else has changed. Servers do this to avoid unnecessary writes.
 ///
-/// [`apply`] and [`update`] do so. It has to be done again if defaults or another canonical form make the object the same
-/// as the live one.
+/// [`apply`] and [`update`] call this function. It must be called again if defaults or canonicalization make the object
+/// equal to the live one.
 ///
 /// ```
 /// use strategic_merge_patch::managed_fields::keep_times;
@@ -364,7 +365,7 @@ pub fn keep_times(live: &Value, object: &mut Value) {
     }
 }
 
-/// Returns true if two maps are the same apart from a field.
+/// Returns true if two maps are equal apart from a field.
 fn same_without(field: &str, old: &Value, new: &Value) -> bool {
     let (Value::Object(old), Value::Object(new)) = (old, new) else { return old == new };
     let count = |map: &Map<String, Value>| map.len() - usize::from(map.contains_key(field));
@@ -402,7 +403,7 @@ impl<'o, 's> Request<'o, 's> {
     }
 
     /// Applies without the conflicts that client-side `kubectl apply` does not have: kubectl may change a field that
-    /// still has the value that it applied last, whoever owns it.
+    /// still has the value that it applied last, whichever manager owns it.
     fn apply_as_kubectl(&self, live: &Value, applied: &Value, managed: ManagedFields) -> Result<Outcome> {
         let is_forced = self.options.is_forced;
         if self.manager != KUBECTL || is_forced {
@@ -454,12 +455,13 @@ impl<'o, 's> Request<'o, 's> {
         Ok(Ok((object, managed)))
     }
 
-    /// Returns the managed fields after `new` replaced `live`.
+    /// Returns the managed fields after an update from `live` to `new`.
     fn update(&self, live: &Value, new: &Value, managed: ManagedFields, name: &str) -> Result<ManagedFields> {
         let ty = self.versions.own_type();
         check(new, ty, Duplicates::Allowed, ["convert new object", " to smd typed"])?;
         check(live, ty, Duplicates::Allowed, ["convert live object", " to smd typed"])?;
-        // The changes of the request have a manager of their own until the end. No other manager lacks a version.
+        // The changes of the request belong to a temporary manager until the end. Its version is empty, unlike that of
+        // any other manager.
         let request = Manager::new("request", Operation::Update, "", "");
         let mut managed = managed;
         let owned = std::mem::take(&mut managed.owned);

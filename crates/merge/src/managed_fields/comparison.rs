@@ -24,7 +24,7 @@ impl Comparison {
         compare(Some(old), Some(new), ty).below
     }
 
-    /// Returns the differences without the fields that are reset.
+    /// Returns the differences without the reset fields.
     pub(super) fn without(self, reset: &ResetFields) -> Self {
         Self {
             removed: reset.filter(self.removed),
@@ -64,7 +64,7 @@ impl Node {
         Self { modified, ..Self::default() }.with_presence(old, new)
     }
 
-    /// Marks the value itself as removed or added if it is absent on one side.
+    /// Marks the value itself as added if there is no old value, and as removed if there is no new one.
     fn with_presence(self, old: Option<&Value>, new: Option<&Value>) -> Self {
         Self { removed: old.is_some() && new.is_none(), added: old.is_none() && new.is_some(), ..self }
     }
@@ -85,8 +85,8 @@ impl Node {
     }
 }
 
-/// Compares two values, of which at most one is absent. If one is a scalar and the other a map, for example, they are
-/// compared once as each.
+/// Compares two values, at most one of which is absent. Values of two types, such as a scalar and a map, are compared
+/// as each of these types.
 fn compare(old: Option<&Value>, new: Option<&Value>, ty: Type<'_>) -> Node {
     let shape = ty.shape();
     let (before, after) = (shape.of_value(old), shape.of_value(new));
@@ -127,7 +127,7 @@ fn compare_maps(fields: &Fields<'_>, old: Option<&Value>, new: Option<&Value>) -
     Node { below, ..Node::default() }
 }
 
-/// The entries of a list in the old and the new version that have the same path element (key).
+/// The old and the new list entries with the same path element (key).
 type Sides<'v> = [Vec<&'v Value>; 2];
 
 fn compare_lists(list: &List<'_>, old: Option<&Value>, new: Option<&Value>) -> Node {
@@ -153,7 +153,8 @@ fn compare_lists(list: &List<'_>, old: Option<&Value>, new: Option<&Value>) -> N
     Node { below, ..Node::default() }
 }
 
-/// Adds the differences between the entries with a key. Several entries with the same key are compared as a whole.
+/// Adds the differences between the entries with a path element. If several entries have the same element, they are
+/// compared as a whole.
 fn compare_entries(list: &List<'_>, element: &PathElement, sides: &Sides<'_>, below: &mut Comparison) {
     let whole = || Entry::new(element.clone(), true, FieldSet::new());
     match [sides[0].as_slice(), sides[1].as_slice()] {

@@ -11,14 +11,14 @@ use smp_text::diagnostic::{Code, Diagnostic};
 /// A field that an apply would change although another manager owns it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// The owner.
+    /// The manager that owns the field.
     pub manager: Manager,
     /// The field.
     pub path: Path,
 }
 
 impl Conflict {
-    /// Returns the message of the server: `conflict with "a" using apps/v1`.
+    /// Returns the API server's message: `conflict with "a" using apps/v1`.
     #[must_use]
     pub fn message(&self) -> String {
         format!("conflict with {}", described(&self.manager))
@@ -47,7 +47,7 @@ pub struct Conflicts {
 }
 
 impl Conflicts {
-    /// Creates the conflicts for the fields of each manager. Servers have the managers in no particular order.
+    /// Creates the conflicts for the fields of each manager. In servers the managers have no particular order.
     pub(super) fn new(fields: impl IntoIterator<Item = (Manager, FieldSet)>) -> Self {
         let mut fields: Vec<(Manager, FieldSet)> = fields.into_iter().collect();
         fields.sort_by_cached_key(|(manager, _)| manager.identifier());
@@ -75,7 +75,7 @@ impl Conflicts {
         Self { conflicts: self.conflicts.iter().filter(is_outside).cloned().collect() }
     }
 
-    /// Returns the message of the server.
+    /// Returns the API server's message.
     #[must_use]
     pub fn message(&self) -> String {
         if let [conflict] = self.as_slice() {
@@ -120,7 +120,7 @@ impl Conflicts {
     }
 }
 
-/// Returns a manager as the server's messages name it.
+/// Returns a manager as the API server's messages name it.
 fn described(manager: &Manager) -> String {
     let mut out = String::new();
     write_quoted(&manager.name, &mut out);

@@ -28,11 +28,11 @@ pub struct FieldSet {
     entries: Vec<Entry>,
 }
 
-/// A path element with what the set has at it and below it.
+/// A path element, with its membership in the set and the paths below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) element: PathElement,
-    /// True if the path that ends here is in the set.
+    /// True if the path that ends with this element is in the set.
     pub(super) is_member: bool,
     pub(super) children: FieldSet,
 }
@@ -75,7 +75,7 @@ impl FieldSet {
         self.find(element).ok().and_then(|i| self.entries.get(i))
     }
 
-    /// Adds an entry and all below it. Fast if entries are added in their order.
+    /// Adds an entry and all paths below it. Fast if entries are added in ascending order.
     pub(super) fn add(&mut self, new: Entry) {
         if new.is_empty() {
             return;
@@ -91,7 +91,7 @@ impl FieldSet {
         }
     }
 
-    /// Adds a path, without its parents. The root of an object is in no set.
+    /// Adds a path without its parents. The root of an object is never in a set.
     pub fn insert(&mut self, path: &Path) {
         self.insert_below(&path.0);
     }
@@ -131,8 +131,8 @@ impl FieldSet {
         self.entry(element).map(|entry| entry.children.clone()).unwrap_or_default()
     }
 
-    /// Returns true if the path of an element is in the set, and the paths below it. Returns `None` if it is not in the
-    /// set and has no paths below it.
+    /// Returns true if the path of an element itself is in the set, and the set of the paths below it. Returns `None`
+    /// if the set contains neither.
     #[must_use]
     pub fn get(&self, element: &PathElement) -> Option<(bool, &Self)> {
         self.entry(element).map(|entry| (entry.is_member, &entry.children))
@@ -195,7 +195,7 @@ impl FieldSet {
         })
     }
 
-    /// Returns the paths that are not in `other`. A path stays if `other` has only a parent of it.
+    /// Returns the paths that are not in `other`. A path stays even if `other` contains a parent of it.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         if other.is_empty() {
@@ -208,7 +208,7 @@ impl FieldSet {
         })
     }
 
-    /// Returns the paths that are not in `other` and have no parent there.
+    /// Returns the paths that are not in `other` and have no parent in `other`.
     ///
     /// ```
     /// use strategic_merge_patch::managed_fields::{FieldSet, Path};
@@ -228,8 +228,8 @@ impl FieldSet {
         })
     }
 
-    /// Returns the paths that are not in `other` and have no parent among its leaves: what is left if the owner of
-    /// `other` owns its leaves as a whole.
+    /// Returns the paths that are not in `other` and have no parent among the leaves of `other`. These paths remain if
+    /// the owner of `other` owns its leaves as a whole.
     ///
     /// ```
     /// use strategic_merge_patch::managed_fields::{FieldSet, Path};
@@ -261,7 +261,7 @@ impl FieldSet {
         Self::from_entries(self.entries.iter().map(leaf).collect())
     }
 
-    /// Returns the paths that lead to those of the set.
+    /// Returns the set with all parents of its paths.
     ///
     /// ```
     /// use strategic_merge_patch::managed_fields::{FieldSet, Path};
@@ -277,7 +277,7 @@ impl FieldSet {
         Self::from_entries(self.entries.iter().map(parent).collect())
     }
 
-    /// Returns all paths. The paths that end at a level come before those that lead below it.
+    /// Returns all paths. At each level, the paths that end there come first.
     ///
     /// ```
     /// use strategic_merge_patch::managed_fields::{FieldSet, Path};
@@ -303,7 +303,7 @@ impl FieldSet {
         }
     }
 
-    /// Combines the entries of two sets, element by element. Elements without a result are dropped.
+    /// Combines the entries of two sets, element by element. Elements with an empty result are dropped.
     fn zip(&self, other: &Self, combine: impl Fn(Option<&Entry>, Option<&Entry>) -> (bool, Self)) -> Self {
         let (mut ours, mut theirs) = (self.entries.iter().peekable(), other.entries.iter().peekable());
         let mut entries = Vec::new();

@@ -1,4 +1,4 @@
-//! The JSON form of field sets, `fieldsV1`, in the order in which Go writes it.
+//! The JSON encoding of field sets, `fieldsV1`, in the order in which Go writes it.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 const SELF: &str = ".";
 
 impl FieldSet {
-    /// Reads a `fieldsV1` value of managed fields. Elements of unknown types are ignored, as servers do.
+    /// Reads a `fieldsV1` value of managed fields. Like servers, it ignores elements of unknown types.
     ///
     /// ```
     /// use strategic_merge_patch::managed_fields::FieldSet;
@@ -24,7 +24,7 @@ impl FieldSet {
     /// ```
     ///
     /// # Errors
-    /// Fails on values that are neither maps nor null, and on malformed path elements.
+    /// A value is neither a map nor null, or a path element is malformed.
     pub fn from_fields_v1(value: &Value) -> Result<Self> {
         Ok(read(value)?.0)
     }
@@ -32,7 +32,7 @@ impl FieldSet {
     /// Parses the text of a `fieldsV1` value.
     ///
     /// # Errors
-    /// Fails as [`FieldSet::from_fields_v1`] does, and on invalid JSON.
+    /// The errors of [`FieldSet::from_fields_v1`], and invalid JSON.
     pub fn from_json(text: &str) -> Result<Self> {
         let value = serde_json::from_str(text).map_err(|error| {
             Diagnostic::error(Code::Syntax, format!("invalid JSON in managed fields: {error}"))
@@ -47,8 +47,8 @@ impl FieldSet {
         Value::Object(entries.map(|entry| (entry.element.to_fields_v1(), value_of(entry))).collect())
     }
 
-    /// Returns the `fieldsV1` text with its keys in the order in which API servers write them: fields by name, then
-    /// list entries by their keys, with numbers in numeric order.
+    /// Returns the `fieldsV1` text. Its keys have the order in which API servers write them: fields by name, then list
+    /// entries by their keys, with numbers in numeric order.
     ///
     /// ```
     /// use strategic_merge_patch::managed_fields::FieldSet;

@@ -1,4 +1,4 @@
-//! Requests that move the ownership of fields between managers without losing a value.
+//! Requests that transfer the ownership of fields between managers without losing a value.
 
 use serde_json::{Value, json};
 
@@ -12,26 +12,26 @@ use crate::schema::{Gvk, is_built_in};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::path::FieldPath;
 
-/// The subresource and the field of the same name.
+/// The name of the status, both as a subresource and as a field.
 const STATUS: &str = "status";
 
 /// A request that changes who owns fields.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OwnershipStep {
-    /// A server-side apply, which has no conflicts: all values are the live ones.
+    /// A server-side apply. It has no conflicts, since all its values are the live ones.
     Apply {
         /// The manager that applies the object.
         manager: String,
-        /// The subresource that it applies, such as `status`; empty for the object itself.
+        /// The subresource to which the request applies, such as `status`; empty for the object itself.
         subresource: String,
         /// The object.
         object: Value,
     },
-    /// A JSON patch of the managed fields, which fails if the object has changed meanwhile.
+    /// A JSON patch of the managed fields. It fails if the object has changed in the meantime.
     Patch(Value),
 }
 
-/// Finds a field, list entry, map or list of a live object by its path as messages show it.
+/// Finds a field, list entry, map or list of a live object by its path as shown in messages.
 ///
 /// ```
 /// use strategic_merge_patch::managed_fields::{Options, find_path};
@@ -48,7 +48,7 @@ pub enum OwnershipStep {
 /// ```
 ///
 /// # Errors
-/// Fails if the path is neither a field of the object nor owned by a manager.
+/// The path is neither a field of the object nor owned by a manager.
 pub fn find_path(live: &Value, text: &str, options: &Options<'_>) -> Result<Path> {
     let all = all_owned(&ManagedFields::from_object(live)?).union(&ownable_fields(live, options)?);
     let wanted = text.trim_start_matches('.');
@@ -63,10 +63,10 @@ pub fn find_path(live: &Value, text: &str, options: &Options<'_>) -> Result<Path
     })
 }
 
-/// Returns the request by which a manager takes a field over, with its live value. Other managers that own it keep it:
-/// they no longer can change it without a conflict.
+/// Returns the request with which a manager takes ownership of a field, with its live value. Other owners also keep the
+/// field, but can no longer change it without a conflict.
 ///
-/// If all owners of the field write it through a subresource, such as `status`, so does the request.
+/// If all owners of the field write it through a subresource, such as `status`, the request uses the same subresource.
 ///
 /// ```
 /// use strategic_merge_patch::managed_fields::{ManagedFields, Options, OwnershipStep, Path, apply, take};
@@ -84,8 +84,8 @@ pub fn find_path(live: &Value, text: &str, options: &Options<'_>) -> Result<Path
 /// ```
 ///
 /// # Errors
-/// Fails if the object lacks its kind, does not match its type, or has malformed managed fields, and if the manager has
-/// applied it in another API version.
+/// The object has no kind, does not match its type, or has malformed managed fields, or the manager has applied it in
+/// another API version.
 pub fn take(live: &Value, field: &Path, manager: &str, options: &Options<'_>) -> Result<OwnershipStep> {
     let managed = ManagedFields::from_object(live)?;
     let options = &with_subresource(live, &managed, field, options);
@@ -95,12 +95,14 @@ pub fn take(live: &Value, field: &Path, manager: &str, options: &Options<'_>) ->
     applied_step(live, &own.union(&taken), manager, options)
 }
 
-/// Returns the requests that hand a field from one manager to another one, in this order:
+/// Returns the requests that transfer the ownership of a field from one manager (the giver) to another (the receiver),
+/// in this order:
 ///
-/// 1. If the giver owns the field by updates, a JSON patch removes it from these managed fields.
-/// 2. The receiver applies what it has applied, and the field.
-/// 3. If the giver has applied the field, it applies what it has applied without the field. It keeps the keys of list
-///    entries in which it has other fields.
+/// 1. If the giver owns the field through an `Update` operation, a JSON patch removes it from that managed fields
+///    entry.
+/// 2. The receiver applies its previous configuration plus the field.
+/// 3. If the giver has applied the field, it applies its previous configuration without the field. The key fields of
+///    list entries stay if the giver owns other fields of the entry.
 ///
 /// ```
 /// use strategic_merge_patch::managed_fields::{ManagedFields, Options, OwnershipStep, Path, apply, give};
@@ -123,7 +125,7 @@ pub fn take(live: &Value, field: &Path, manager: &str, options: &Options<'_>) ->
 /// ```
 ///
 /// # Errors
-/// Fails as [`take`] does, if the giver does not own the field, and if it is the receiver.
+/// The errors of [`take`]. Also, the giver does not own the field or is the receiver.
 pub fn give(
     live: &Value,
     field: &Path,
@@ -160,7 +162,7 @@ pub fn give(
     Ok(steps)
 }
 
-/// Returns the apply of a part of a live object.
+/// Returns the request that applies a part of a live object.
 fn applied_step(
     live: &Value,
     fields: &FieldSet,
@@ -171,8 +173,8 @@ fn applied_step(
     Ok(OwnershipStep::Apply { manager: manager.into(), subresource: options.subresource.to_string(), object })
 }
 
-/// Returns what a manager has applied. Fails if it was applied in another API version than that of the live object: its
-/// paths may then not exist in the object, and fields that are not applied again are removed.
+/// Returns the fields that a manager has applied. Fails if they were applied in another API version than that of the
+/// live object. In that case the object may not have these paths, and a new apply would remove the missing fields.
 fn applied_fields(
     live: &Value,
     managed: &ManagedFields,
@@ -191,8 +193,8 @@ fn applied_fields(
         .help("read the live object in the version of the manager"))
 }
 
-/// Returns the options with the subresource through which all owners write a field. Owners through `scale` are ignored:
-/// they write `spec.replicas` of the object itself. The status of built-in kinds can only be written through its
+/// Returns the options with the subresource through which all owners write a field. Owners through `scale` are ignored,
+/// since they write `spec.replicas` of the object itself. The status of built-in kinds can only be written through its
 /// subresource.
 fn with_subresource<'s>(
     live: &Value,
@@ -221,7 +223,7 @@ fn all_owned(managed: &ManagedFields) -> FieldSet {
     managed.iter().fold(FieldSet::new(), |all, (_, fields)| all.union(fields))
 }
 
-/// Returns the request that removes a manager from the managed fields. All values stay.
+/// Returns the request that removes a manager from the managed fields. The object's values do not change.
 ///
 /// ```
 /// use strategic_merge_patch::managed_fields::{Options, OwnershipStep, apply, drop_manager};
@@ -231,14 +233,14 @@ fn all_owned(managed: &ManagedFields) -> FieldSet {
 /// let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "resourceVersion": "7"}, "data": {"a": "1"}});
 /// let mut live = apply(None, &object, "ours", &Options::new(&Schema::embedded()))?.into_object()?;
 /// let OwnershipStep::Patch(patch) = drop_manager(&live, "ours")? else { panic!("an apply") };
-/// // An empty list would leave the managed fields as they are, and a list with an empty entry removes them.
+/// // An empty list would leave the managed fields unchanged. A list with an empty entry removes them.
 /// assert_eq!(patch[1], json!({"op": "replace", "path": "/metadata/managedFields", "value": [{}]}));
 /// assert_eq!(patch[0], json!({"op": "test", "path": "/metadata/resourceVersion", "value": "7"}));
 /// # Ok::<(), strategic_merge_patch::diagnostic::Diagnostic>(())
 /// ```
 ///
 /// # Errors
-/// Fails if the manager owns nothing, or if the managed fields are malformed.
+/// The manager owns nothing, or the managed fields are malformed.
 pub fn drop_manager(live: &Value, name: &str) -> Result<OwnershipStep> {
     let mut managed = ManagedFields::from_object(live)?;
     let dropped: Vec<Manager> =
@@ -270,12 +272,12 @@ fn patch(live: &Value, managed: &ManagedFields) -> OwnershipStep {
     OwnershipStep::Patch(Value::Array(test.into_iter().chain([replace]).collect()))
 }
 
-/// Returns the paths of a set at a path and below it.
+/// Returns the paths of a set that equal a path or are below it.
 fn at_or_below(set: &FieldSet, path: &Path) -> FieldSet {
     set.paths().into_iter().filter(|one| one.0.starts_with(&path.0)).collect()
 }
 
-/// Adds the key fields of list entries, without which these could not be applied.
+/// Adds the key fields of list entries. Without them, the entries could not be applied.
 fn with_keys(set: &FieldSet) -> FieldSet {
     let mut all = set.clone();
     for path in set.paths() {
@@ -346,7 +348,7 @@ pub(super) mod tests {
         let options = Options::new(&schema);
         let mut live = web(json!({"replicas": 3}));
         live["status"] = json!({"replicas": 3});
-        // Even if an owner is recorded without the subresource.
+        // Also if an owner is recorded without the subresource.
         let live = update(None, &live, "edit", &options).expect("valid");
         let step = take(&live, &Path::fields(["status", "replicas"]), "ours", &options).expect("a field");
         let OwnershipStep::Apply { subresource, object, .. } = step else { panic!("a patch") };

@@ -1,4 +1,4 @@
-//! JSON values as structured-merge-diff compares and writes them: numbers by value, integers and floats alike.
+//! Compares and writes JSON values like structured-merge-diff: numbers are compared by value, whether integer or float.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -46,7 +46,7 @@ fn rank(value: &Value) -> u8 {
     }
 }
 
-/// Compares entries in the order of their names. The first name that only one map has decides.
+/// Compares maps entry by entry, in the order of the names. The first name that only one map has determines the order.
 fn compare_maps(a: &Map<String, Value>, b: &Map<String, Value>) -> Ordering {
     let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     for (i, name) in names.into_iter().enumerate() {
@@ -73,7 +73,7 @@ fn compare_numbers(a: &Number, b: &Number) -> Ordering {
     }
 }
 
-/// Go rounds the integer to a float, which would not be a total order for integers above 2^53.
+/// Go rounds the integer to a float. That would not be a total order for integers above 2^53.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -83,12 +83,12 @@ fn compare_with_float(int: i64, float: f64) -> Ordering {
     (int as f64).total_cmp(&float).then_with(|| i128::from(int).cmp(&(float as i128)))
 }
 
-/// Returns a number as a float. JSON has no `NaN`, and the sum turns a negative zero into zero.
+/// Returns a number as a float. JSON has no `NaN`; adding zero turns a negative zero into zero.
 fn float(number: &Number) -> f64 {
     number.as_f64().unwrap_or_default() + 0.0
 }
 
-/// Returns a value as it is in field sets: a float without a fraction is an integer.
+/// Returns a value as field sets contain it: a float without a fraction is an integer.
 pub(super) fn normalized(value: &Value) -> Value {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
@@ -108,7 +108,7 @@ pub(super) fn write_readable(value: &Value, out: &mut String) {
     match value {
         Value::Null => out.push_str("null"),
         Value::Bool(flag) => out.push_str(if *flag { "true" } else { "false" }),
-        // Stored field sets have only floats.
+        // Stored field sets contain only floats.
         Value::Number(number) => out.push_str(&format_float(float(number))),
         Value::String(text) => write_quoted(text, out),
         Value::Array(list) => {
@@ -149,16 +149,16 @@ pub(super) fn write_quoted(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// The characters of a JSON string that are escaped besides those that must be.
+/// The characters of a JSON string that are escaped in addition to those that JSON requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Escape {
-    /// None, as in the names of fields.
+    /// None, as in field names.
     Required,
     /// `<`, `>`, `&` and the line separators of JavaScript, as in values.
     Html,
 }
 
-/// Appends a JSON string as the library of structured-merge-diff writes it.
+/// Appends a JSON string as the JSON library of structured-merge-diff writes it.
 pub(super) fn write_json_string(text: &str, escape: Escape, out: &mut String) {
     out.push('"');
     for c in text.chars() {
@@ -177,7 +177,7 @@ pub(super) fn write_json_string(text: &str, escape: Escape, out: &mut String) {
     out.push('"');
 }
 
-/// Appends a value as compact JSON, with sorted names.
+/// Appends a value as compact JSON with sorted field names.
 pub(super) fn write_json(value: &Value, out: &mut String) {
     match value {
         Value::String(text) => write_json_string(text, Escape::Html, out),

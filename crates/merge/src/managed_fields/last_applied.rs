@@ -1,4 +1,4 @@
-//! The last-applied annotation of kubectl's client-side apply, and the move from it to server-side apply.
+//! The last-applied annotation of client-side `kubectl apply`, and the migration to server-side apply.
 
 use serde_json::{Map, Value};
 
@@ -13,10 +13,10 @@ use super::validation::{Duplicates, mismatches};
 use crate::patch::LAST_APPLIED;
 use crate::schema::Gvk;
 
-/// The manager of `kubectl apply --server-side`. Servers treat the annotation only for it.
+/// The manager of `kubectl apply --server-side`. API servers handle the last-applied annotation only for this manager.
 pub(super) const KUBECTL: &str = "kubectl";
 
-/// The maximum size of all annotations in bytes, their names included.
+/// The maximum size of all annotations in bytes, including their names.
 const MAX_ANNOTATIONS_SIZE: usize = 256 * 1024;
 
 /// The path of the annotation.
@@ -25,8 +25,8 @@ fn annotation() -> Path {
 }
 
 impl ManagedFields {
-    /// Returns the names of the managers that applied the object client-side, sorted: those that own the last-applied
-    /// annotation by updates.
+    /// Returns the sorted names of the managers that applied the object client-side. These managers own the
+    /// last-applied annotation through an `Update` operation.
     #[must_use]
     pub fn client_side_appliers(&self) -> Vec<&str> {
         let annotation = annotation();
@@ -38,9 +38,9 @@ impl ManagedFields {
         names
     }
 
-    /// Moves what client-side appliers own to a manager that applies server-side, as `kubectl apply --server-side`
-    /// does. The next apply of that manager then removes the fields that it does not apply. Returns false if there are
-    /// no such appliers.
+    /// Moves the fields of client-side appliers to a manager that applies server-side, as `kubectl apply --server-side`
+    /// does. The next apply of that manager then removes the fields that it does not contain. Returns false if there
+    /// are no client-side appliers.
     ///
     /// ```
     /// use strategic_merge_patch::managed_fields::{ManagedFields, Options, update};
@@ -64,7 +64,8 @@ impl ManagedFields {
         !appliers.is_empty()
     }
 
-    /// Moves the updates of one manager. Field sets of other API versions may have other paths, and are dropped.
+    /// Moves the updated fields of one manager. Field sets of other API versions are dropped, since their paths may
+    /// differ.
     fn move_updates(&mut self, applier: &str, name: &str) {
         let target = Manager::applier(name);
         let old = self
@@ -97,7 +98,8 @@ fn is_update(manager: &Manager) -> bool {
     manager.operation == Operation::Update && manager.subresource.is_empty()
 }
 
-/// Returns the annotations of an object. A null counts as an empty string, and a map with other values as absent.
+/// Returns the annotations of an object. A null annotation is read as an empty string. Returns `None` if the map
+/// contains other values.
 fn annotations(object: &Value) -> Option<&Map<String, Value>> {
     let annotations = object.get("metadata")?.get("annotations")?.as_object()?;
     annotations.values().all(|value| value.is_string() || value.is_null()).then_some(annotations)
@@ -107,7 +109,7 @@ fn last_applied(object: &Value) -> Option<&str> {
     annotations(object)?.get(LAST_APPLIED)?.as_str().filter(|text| !text.is_empty())
 }
 
-/// Returns the annotations of an object to change them. Nulls become empty strings.
+/// Returns a mutable reference to the annotations of an object. Null annotations become empty strings.
 fn annotations_mut(object: &mut Value) -> Option<&mut Map<String, Value>> {
     annotations(object)?;
     let annotations = object.get_mut("metadata")?.get_mut("annotations")?.as_object_mut()?;
@@ -115,8 +117,8 @@ fn annotations_mut(object: &mut Value) -> Option<&mut Map<String, Value>> {
     Some(annotations)
 }
 
-/// Returns the fields whose values are still those of the annotation. An apply by kubectl may change them, whoever owns
-/// them. Returns `None` without a valid annotation of the same version.
+/// Returns the fields whose values still equal those of the last-applied annotation. An apply by kubectl may change
+/// them, whichever manager owns them. Returns `None` if there is no valid annotation of the same API version.
 pub(super) fn allowed_conflicts(live: &Value, gvk: &Gvk, ty: Type<'_>) -> Option<FieldSet> {
     let before: Value = serde_json::from_str(last_applied(live)?).ok()?;
     let is_of_version = Gvk::from_object(&before)
@@ -131,7 +133,7 @@ pub(super) fn allowed_conflicts(live: &Value, gvk: &Gvk, ty: Type<'_>) -> Option
     Some(fields.difference(&comparison.added).difference(&comparison.removed))
 }
 
-/// Updates the annotation of an object to what was applied, if it has one.
+/// Sets the last-applied annotation of an object to the applied object, if the object has this annotation.
 pub(super) fn update_annotation(object: &mut Value, applied: &Value) {
     if last_applied(object).is_none() {
         return;

@@ -1,4 +1,4 @@
-//! Laws of applies by several managers, for random Deployments.
+//! Properties of applies by several managers, tested with random Deployments.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -47,7 +47,8 @@ fn deployment() -> impl Strategy<Value = Value> {
     let labels = proptest::option::of(proptest::collection::btree_map("[x-z]", "[0-1]", 1..3));
     let containers = proptest::collection::btree_map("[p-r]", container(), 0..3);
     (proptest::option::of(1..3), labels, containers).prop_map(|(replicas, labels, containers)| {
-        // No empty maps: servers turn a map that loses all fields into null, so that an empty one would replace it.
+        // The object has no empty maps. Servers turn a map that loses all fields into null, so an empty map in the next
+        // apply would replace it.
         let mut object = web();
         if let Some(replicas) = replicas {
             object["spec"]["replicas"] = json!(replicas);
@@ -66,7 +67,7 @@ fn deployment() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Applies of random Deployments, each forced.
+/// A sequence of applies of random Deployments. Each apply is forced.
 fn applies() -> impl Strategy<Value = Vec<(usize, Value)>> {
     proptest::collection::vec((0..MANAGERS.len(), deployment()), 1..6)
 }
@@ -80,7 +81,7 @@ fn all_applied(applies: &[(usize, Value)], options: &Options<'_>) -> Value {
     live.expect("at least one")
 }
 
-/// Returns the leaves of an object, without those that nobody owns.
+/// Returns the leaves of an object without those that no manager owns.
 fn leaves(object: &Value, schema: &Schema) -> FieldSet {
     let cursor = schema.kind(&Gvk::from_manifest("apps/v1", "Deployment")).expect("built in");
     let stripped = ["apiVersion", "kind"].map(|name| Path::fields([name]));
@@ -98,19 +99,19 @@ fn without_entries(object: &Value) -> Value {
     object
 }
 
-/// Returns what a manager of this name owns.
+/// Returns the fields that the manager with this name owns.
 fn owned_by(object: &Value, name: &str) -> FieldSet {
     let managed = ManagedFields::from_object(object).expect("valid");
     let own = managed.iter().filter(|(manager, _)| manager.name == name);
     own.fold(FieldSet::new(), |all, (_, fields)| all.union(fields))
 }
 
-/// Returns the leaves of a set at a path and below it.
+/// Returns the leaves of a set at or below a path.
 fn leaves_below(set: &FieldSet, path: &Path) -> FieldSet {
     set.paths().into_iter().filter(|one| one.0.starts_with(&path.0)).collect::<FieldSet>().leaves()
 }
 
-/// Applies, and then changes the object by an update.
+/// Applies the Deployments, and then updates the object.
 fn all_applied_and_updated(applies: &[(usize, Value)], options: &Options<'_>) -> Value {
     let live = all_applied(applies, options);
     let mut new = live.clone();

@@ -1,4 +1,4 @@
-//! Field sets on values whose types are unknown: the paths alone say which list entries are meant.
+//! Field sets applied to values of unknown types. List entries are identified by the paths alone.
 
 use rustc_hash::FxHashMap;
 use serde_json::Value;
@@ -10,7 +10,8 @@ use smp_text::path as text_path;
 use smp_text::yaml::Node;
 
 impl PathElement {
-    /// Returns the element as in the paths of messages, or `None` if a key is not a scalar or a position is negative.
+    /// Returns the element as in the paths of messages. Returns `None` if a key is not a scalar or an index is
+    /// negative.
     ///
     /// ```
     /// use strategic_merge_patch::managed_fields::PathElement;
@@ -33,7 +34,7 @@ impl PathElement {
         })
     }
 
-    /// Returns the value that the element selects: the first one that has all its keys.
+    /// Returns the value that the element selects. For a list entry, this is the first entry with all its keys.
     ///
     /// ```
     /// use strategic_merge_patch::managed_fields::PathElement;
@@ -70,9 +71,9 @@ impl FieldSet {
         self.entries().iter().map(|entry| (&entry.element, entry.is_member, &entry.children))
     }
 
-    /// Removes the fields of the set from an object of any type. A field or list entry without paths below it is
-    /// removed as a whole, as is a list entry that is in the set itself: its keys would otherwise remain. Maps and lists
-    /// that become empty are removed if they are in the set themselves.
+    /// Removes the fields of the set from an object of any type. A field without paths below it is removed as a whole.
+    /// So is a list entry that has no paths below it or is in the set itself; otherwise its keys would remain. A map or
+    /// list that becomes empty is removed if it is in the set itself.
     ///
     /// ```
     /// use strategic_merge_patch::managed_fields::FieldSet;
@@ -133,9 +134,9 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// The positions of list entries by the keys that the elements of a set name, so that each lookup is fast.
+/// The indices of list entries, by the keys that occur in a set. Speeds up the lookup of entries.
 struct EntryIndex {
-    /// By the text of the element.
+    /// By the text of the path element.
     positions: FxHashMap<String, usize>,
     length: usize,
 }

@@ -1,4 +1,4 @@
-//! The entries of `metadata.managedFields`: reading, writing and their order.
+//! The entries of `metadata.managedFields`: reads, writes and sorts them.
 
 use std::collections::BTreeMap;
 
@@ -16,12 +16,12 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 pub enum Operation {
     /// Server-side apply.
     Apply,
-    /// A create, an update or a patch of another type.
+    /// A create request, an update, or any patch but an apply.
     Update,
 }
 
 impl Operation {
-    /// Returns the name in managed fields.
+    /// Returns the name of the operation in managed fields.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -31,22 +31,22 @@ impl Operation {
     }
 }
 
-/// A field manager as managed fields distinguish managers: by name, operation and subresource, and by version where it
-/// does not apply.
+/// A field manager. Managed fields distinguish managers by name, operation and subresource, and those of updates also
+/// by API version.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Manager {
     /// The name that requests give as `fieldManager`.
     pub name: SmolStr,
     /// The operation.
     pub operation: Operation,
-    /// The API version of updates; empty for server-side apply.
+    /// The API version of an update; empty for server-side apply.
     pub api_version: SmolStr,
     /// The subresource, such as `status`; empty for the object itself.
     pub subresource: SmolStr,
 }
 
 impl Manager {
-    /// Returns the manager of this name that applies objects themselves, server-side.
+    /// Returns the manager of this name for server-side applies of the object itself.
     #[must_use]
     pub fn applier(name: &str) -> Self {
         Self::new(name, Operation::Apply, "", "")
@@ -87,11 +87,11 @@ pub struct Owner<'m> {
     pub api_version: &'m str,
     /// The fields that it owns.
     pub fields: &'m FieldSet,
-    /// The time at which it last changed what it owns, in RFC 3339.
+    /// The time of its last change to these fields, in RFC 3339.
     pub time: Option<String>,
 }
 
-/// The fields that a manager owns, in the paths of one API version.
+/// The fields that a manager owns. Their paths are those of one API version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ownership {
     pub(super) fields: FieldSet,
@@ -116,15 +116,15 @@ pub(super) struct Ownership {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ManagedFields {
     pub(super) owned: BTreeMap<Manager, Ownership>,
-    /// Also of managers that own nothing any more, until the fields are written.
+    /// Until the managed fields are written, also contains managers that no longer own anything.
     pub(super) times: BTreeMap<Manager, Timestamp>,
 }
 
 impl ManagedFields {
-    /// Reads the managed fields of an object. An object without any has none.
+    /// Reads the managed fields of an object. Returns an empty value if the object has no managed fields.
     ///
     /// # Errors
-    /// Fails on malformed entries, as API servers do.
+    /// An entry is malformed. API servers reject it, too.
     pub fn from_object(object: &Value) -> Result<Self> {
         Self::from_value(entries_of(object).unwrap_or(&Value::Null))
     }
@@ -132,7 +132,7 @@ impl ManagedFields {
     /// Reads a list of managed fields entries.
     ///
     /// # Errors
-    /// Fails as [`ManagedFields::from_object`] does.
+    /// The errors of [`ManagedFields::from_object`].
     pub fn from_value(entries: &Value) -> Result<Self> {
         let entries = match entries {
             Value::Array(entries) => entries.as_slice(),
@@ -178,7 +178,7 @@ impl ManagedFields {
         Ok(())
     }
 
-    /// Returns the list of entries as API servers write and sort it.
+    /// Returns the list of entries, sorted and written as API servers do.
     #[must_use]
     pub fn to_value(&self) -> Value {
         let value = |(manager, owned): (&Manager, &Ownership)| {
@@ -209,20 +209,20 @@ impl ManagedFields {
         entries
     }
 
-    /// Returns what a manager owns.
+    /// Returns the fields that a manager owns.
     #[must_use]
     pub fn owner(&self, manager: &Manager) -> Option<Owner<'_>> {
         let (manager, owned) = self.owned.get_key_value(manager)?;
         Some(self.describe(manager, owned))
     }
 
-    /// Returns what the manager of this name applied to the object itself.
+    /// Returns the fields of the object itself that the manager with this name applied.
     #[must_use]
     pub fn applied(&self, name: &str) -> Option<Owner<'_>> {
         self.owner(&Manager::applier(name))
     }
 
-    /// Returns what each manager owns, in the order in which API servers write it.
+    /// Returns the fields of each manager, in the order in which API servers write them.
     #[must_use]
     pub fn sorted(&self) -> Vec<Owner<'_>> {
         self.sorted_entries().into_iter().map(|(manager, owned)| self.describe(manager, owned)).collect()
@@ -232,12 +232,12 @@ impl ManagedFields {
         Owner { manager, api_version: &owned.api_version, fields: &owned.fields, time: self.time(manager) }
     }
 
-    /// Sets what a manager owns, in the paths of an API version. The time stays.
+    /// Sets the fields that a manager owns. Their paths are those of an API version. The time does not change.
     pub fn insert(&mut self, manager: Manager, api_version: &str, fields: FieldSet) {
         self.owned.insert(manager, Ownership { fields, api_version: api_version.into() });
     }
 
-    /// Removes a manager. Returns true if it was there.
+    /// Removes a manager. Returns true if it owned any fields.
     pub fn remove(&mut self, manager: &Manager) -> bool {
         self.times.remove(manager);
         self.owned.remove(manager).is_some()
@@ -254,24 +254,24 @@ impl ManagedFields {
         self.iter().filter(|(_, fields)| fields.contains(path)).map(|(manager, _)| manager).collect()
     }
 
-    /// Returns the time at which a manager last changed what it owns, in RFC 3339.
+    /// Returns the time at which a manager last changed its fields, in RFC 3339.
     #[must_use]
     pub fn time(&self, manager: &Manager) -> Option<String> {
         self.times.get(manager).map(Timestamp::to_string)
     }
 
-    /// Returns true if no manager owns anything.
+    /// Returns true if no manager owns any fields.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.owned.is_empty()
     }
 
-    /// An entry without a time counts as the oldest.
+    /// Returns the time of an entry in seconds. An entry without a time gets 0, so that it is sorted as the oldest.
     fn seconds(&self, manager: &Manager) -> i64 {
         self.times.get(manager).map_or(0, |time| time.seconds())
     }
 
-    /// Merges the oldest entries of updates if there are more than `limit`. Each version has its own merged entry.
+    /// Merges the oldest `Update` entries if there are more than `limit`. Each API version has its own merged entry.
     pub(super) fn merge_old_updates(&mut self, limit: usize) {
         let updates = self.owned.keys().filter(|manager| manager.operation == Operation::Update);
         let mut updates: Vec<Manager> = updates.cloned().collect();
@@ -296,7 +296,7 @@ impl ManagedFields {
                 self.owned.insert(bucket.clone(), owned);
             }
             if manager == bucket {
-                // The server adds the merged entry to itself and removes it: what it had has no owner any more.
+                // The server merges this entry into itself and then removes it, so its fields have no owner any more.
                 self.owned.remove(&manager);
             } else {
                 self.move_into(&manager, bucket);
@@ -305,7 +305,8 @@ impl ManagedFields {
         }
     }
 
-    /// Adds what a manager owns to another one, which takes its time: it is the later one.
+    /// Moves the fields of a manager to `bucket`. The bucket gets the time of `manager`, which is the later one, and
+    /// its API version.
     fn move_into(&mut self, manager: &Manager, bucket: Manager) {
         let Some(owned) = self.owned.remove(manager) else { return };
         let fields = match self.owned.get(&bucket) {
@@ -319,7 +320,7 @@ impl ManagedFields {
         self.owned.insert(bucket, Ownership { fields, api_version: owned.api_version });
     }
 
-    /// Writes the entries to an object. Without entries, the field is removed.
+    /// Writes the entries to an object. Removes `metadata.managedFields` if there are no entries.
     pub(super) fn write_to(&self, object: &mut Value) {
         if self.is_empty() {
             remove_entries(object);
@@ -332,7 +333,7 @@ impl ManagedFields {
     }
 }
 
-/// The manager of merged entries.
+/// The name of the manager of merged entries.
 const OLD_UPDATES: &str = "ancient-changes";
 
 fn malformed(message: &str) -> Diagnostic {

@@ -1,4 +1,4 @@
-//! Merging an applied object into a live one.
+//! Merges an applied object into a live one.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::path_element::PathElement;
 use super::types::{Fields, List, Part, Type, list_of, map_of};
 
-/// Returns the live value with the values of the applied one. Removes nothing.
+/// Returns the live value merged with the applied one. No fields are removed.
 pub(super) fn merged(live: &Value, applied: &Value, ty: Type<'_>) -> Value {
     match ty.part(applied) {
         Part::Map(fields) => merged_maps(live, applied, &fields),
@@ -49,10 +49,10 @@ fn merged_lists(live: &Value, applied: &Value, list: &List<'_>) -> Value {
 struct Pairs<'v> {
     old: &'v [Value],
     new: &'v [Value],
-    /// For each live entry, the position of the applied one.
+    /// For each live entry, the index of the applied entry with the same key.
     in_new: Vec<Option<usize>>,
-    /// For each applied entry, the live one. Null stands for several live entries with the same
-    /// key, which the applied entry replaces.
+    /// For each applied entry, the live entry with the same key. Null stands for several such live entries, which the
+    /// applied entry replaces.
     counterparts: Vec<Option<&'v Value>>,
 }
 
@@ -83,11 +83,11 @@ impl<'v> Pairs<'v> {
         }
     }
 
-    /// Merges the entries, in the order of the applied list. Entries that only the live list has stay before the entry
-    /// that follows them there.
+    /// Merges the entries in the order of the applied list. An entry that only the live list contains stays before the
+    /// entry that follows it in the live list.
     fn merge(&self, list: &List<'_>) -> Vec<Value> {
         let mut out = Vec::with_capacity(self.old.len() + self.new.len());
-        // Applied entries that are live, too.
+        // Applied entries that are also in the live list.
         let mut shared = (0..self.new.len()).filter(|&i| self.counterparts[i].is_some());
         let mut next_shared = shared.next();
         let (mut o, mut n) = (0, 0);

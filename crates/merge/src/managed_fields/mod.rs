@@ -1,11 +1,11 @@
-//! Server-side apply without a server: ownership of fields, conflicts and managed fields.
+//! Server-side apply without a server: field ownership, conflicts and managed fields.
 //!
 //! For fake clients, previews and tools that report who owns a field. [`apply`] and [`update`] return the object that
 //! kube-apiserver 1.36 stores, apart from defaults and admission. The types of lists and maps come from the
 //! [`Schema`](crate::schema::Schema). Knows neither clusters nor files.
 //!
-//! To hand a field to another manager without losing it, the other one applies all that it has and the field, then
-//! the first one applies its part without the field:
+//! To transfer a field without losing its value, first the new manager applies its configuration plus the field. Then
+//! the old manager applies its configuration without the field:
 //!
 //! ```
 //! use strategic_merge_patch::managed_fields::{ManagedFields, Options, Path, apply, extract};

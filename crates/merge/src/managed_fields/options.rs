@@ -33,8 +33,8 @@ pub struct Options<'s> {
 }
 
 impl<'s> Options<'s> {
-    /// Creates options for objects of the kinds in a schema. Objects of other kinds are merged as custom resources
-    /// without a schema are: maps merge, lists are atomic.
+    /// Creates options for objects of the kinds in a schema. Objects of other kinds are merged like custom resources
+    /// without a schema: maps merge, lists are atomic.
     #[must_use]
     pub fn new(schema: &'s Schema) -> Self {
         Self {
@@ -48,14 +48,14 @@ impl<'s> Options<'s> {
         }
     }
 
-    /// Sets the time of the request, in RFC 3339. Without it, entries that change have no time.
+    /// Sets the time of the request, in RFC 3339. If it is not set, changed entries have no time.
     #[must_use]
     pub fn time(mut self, time: impl Into<SmolStr>) -> Self {
         self.time = Some(time.into());
         self
     }
 
-    /// Sets whether an apply takes ownership of fields in conflict.
+    /// Sets whether an apply takes ownership of conflicting fields.
     #[must_use]
     pub fn force(mut self, is_forced: bool) -> Self {
         self.is_forced = is_forced;
@@ -69,32 +69,32 @@ impl<'s> Options<'s> {
         self
     }
 
-    /// Sets the fields that the server resets in requests for this resource. Nobody owns them: `status` in requests
-    /// for the object itself, `spec` in those for its status.
+    /// Sets the fields that the server resets in requests for this resource. No manager owns them. These are `status`
+    /// in requests for the object itself, and `spec` in requests for its status.
     #[must_use]
     pub fn reset_fields(mut self, fields: FieldSet) -> Self {
         self.reset_fields.excluded = fields;
         self
     }
 
-    /// Sets the fields that the server resets in another API version of the group. Changes of them are not conflicts with
-    /// managers of that version.
+    /// Sets the fields that the server resets in another API version of the group. Changes of these fields do not
+    /// conflict with managers of that version.
     #[must_use]
     pub fn reset_fields_in(mut self, api_version: impl Into<SmolStr>, fields: FieldSet) -> Self {
         self.reset_fields_in.insert(api_version.into(), fields);
         self
     }
 
-    /// Sets the only fields that requests for this resource own, by the start of their paths. The server resets all
-    /// others: `.spec.containers[*].resources` are kept in requests for the subresource `resize` of Pods.
+    /// Sets the only fields that requests for this resource may own, as prefixes of their paths. The server resets all
+    /// other fields. For example, the subresource `resize` of Pods keeps `.spec.containers[*].resources`.
     #[must_use]
     pub fn kept_fields(mut self, patterns: Vec<PathPattern>) -> Self {
         self.reset_fields.kept = Some(patterns);
         self
     }
 
-    /// Sets the conversion between the versions of a group. By default only `apiVersion` changes, and a version exists
-    /// if the schema has the kind in it.
+    /// Sets the conversion between the API versions of a group. By default only `apiVersion` changes, and a version
+    /// exists if the schema contains the kind in that version.
     #[must_use]
     pub fn converter(mut self, converter: &'s Converter<'s>) -> Self {
         self.converter = Some(converter);

@@ -33,7 +33,8 @@ fn in_map(value: &Value, fields: &Fields<'_>) -> FieldSet {
     FieldSet::from_entries(entries.collect())
 }
 
-/// Entries that share an element are owned as a whole, since it is not known which one is meant.
+/// Returns the field set of a list. Entries with the same path element are owned as a whole, since they cannot be
+/// distinguished.
 fn in_list(value: &Value, list: &List<'_>) -> FieldSet {
     let entries = value.as_array().into_iter().flatten();
     let mut elements: Vec<(PathElement, &Value)> =
@@ -49,7 +50,7 @@ fn in_list(value: &Value, list: &List<'_>) -> FieldSet {
     FieldSet::from_entries(found)
 }
 
-/// Returns the set with the declared fields that have children in it as members.
+/// Returns the set with those declared fields added that have members below them.
 pub(super) fn with_declared_fields(set: &FieldSet, ty: Type<'_>) -> FieldSet {
     let shape = ty.shape();
     let entries = set.entries().iter().map(|entry| {
@@ -69,8 +70,8 @@ pub(super) fn with_declared_fields(set: &FieldSet, ty: Type<'_>) -> FieldSet {
     FieldSet::from_entries(entries.collect())
 }
 
-/// Returns the set after a change of the schema: what became atomic is owned as a whole. Returns `None` if nothing
-/// changes.
+/// Returns the set adapted to a change of the schema: a value that became atomic is owned as a whole. Returns `None` if
+/// nothing changes.
 pub(super) fn reconciled(set: &FieldSet, ty: Type<'_>) -> Option<FieldSet> {
     match ty.shape().part() {
         Part::Map(fields) if !fields.is_free_form() && !fields.is_atomic => {

@@ -1,4 +1,4 @@
-//! The steps of a path in a field set, in their order and their text forms.
+//! The elements of a path in a field set: their order, and their text formats.
 
 use std::cmp::Ordering;
 use std::fmt::{self, Write as _};
@@ -10,7 +10,7 @@ use super::json_value::{Escape, compare, normalized, write_json, write_json_stri
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::gocompat::strconv::atoi;
 
-/// One step of a path: a field, or an entry of a list by its keys, its value or its position.
+/// An element of a path: a field, or a list entry identified by its keys, its value or its index.
 ///
 /// Numbers are compared by value, so `1` and `1.0` identify the same entry.
 ///
@@ -32,7 +32,7 @@ pub enum PathElement {
     Key(Vec<(SmolStr, Value)>),
     /// The entry with this value in a set.
     Value(Value),
-    /// The list entry at this position.
+    /// The list entry with this index.
     Index(i64),
 }
 
@@ -83,7 +83,7 @@ impl PathElement {
     /// Parses a key of `fieldsV1`. Returns `None` for an unknown type of element, which servers ignore.
     ///
     /// # Errors
-    /// Fails if the key has no type, or its value is not valid JSON.
+    /// The key has no type, or its value is not valid JSON.
     pub fn from_fields_v1(text: &str) -> Result<Option<Self>> {
         let Some((kind, rest)) = text.split_at_checked(2).filter(|(kind, _)| kind.ends_with(':')) else {
             return Err(malformed(text, "it has no type, such as `f:`"));
@@ -112,7 +112,7 @@ impl PathElement {
     }
 }
 
-/// Parses the first JSON value of a text. As in structured-merge-diff, what follows it is ignored.
+/// Parses the first JSON value of a text. Like structured-merge-diff, it ignores the text after it.
 fn first_json(element: &str, text: &str) -> Result<Value> {
     match serde_json::Deserializer::from_str(text).into_iter().next() {
         Some(Ok(value)) => Ok(value),
@@ -128,7 +128,7 @@ fn malformed(element: &str, why: &str) -> Diagnostic {
 }
 
 impl Ord for PathElement {
-    /// Orders fields before keys, values and positions, as `fieldsV1` has them.
+    /// Orders fields before keys, values and indices, as in `fieldsV1`.
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Field(a), Self::Field(b)) => a.cmp(b),
@@ -166,7 +166,7 @@ impl From<&str> for PathElement {
 }
 
 impl fmt::Display for PathElement {
-    /// Formats as in the messages of API servers: `.spec`, `[name="web"]`, `[="a"]` or `[0]`.
+    /// Formats the element as in the messages of API servers: `.spec`, `[name="web"]`, `[="a"]` or `[0]`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = String::new();
         match self {
@@ -214,7 +214,7 @@ impl Path {
 }
 
 impl fmt::Display for Path {
-    /// Formats as in the messages of API servers: `.spec.containers[name="web"].image`.
+    /// Formats the path as in the messages of API servers: `.spec.containers[name="web"].image`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|element| write!(f, "{element}"))
     }

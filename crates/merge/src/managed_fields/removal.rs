@@ -1,4 +1,4 @@
-//! Removing fields of a set from an object, and extracting only these.
+//! Removes the fields of a set from an object, or extracts only these fields.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::field_set::{Entry, FieldSet};
 use super::path_element::PathElement;
 use super::types::{Fields, List, Part, Type};
 
-/// Returns the value without the fields of a set. Maps and lists that become empty are null.
+/// Returns the value without the fields of a set. Maps and lists that become empty become null.
 pub(super) fn without_fields(value: &Value, set: &FieldSet, ty: Type<'_>) -> Value {
     match ty.part(value) {
         Part::Map(fields) => match value {
@@ -57,12 +57,13 @@ fn list_without(entries: &[Value], set: &FieldSet, list: &List<'_>) -> Value {
     if rest.is_empty() { Value::Null } else { Value::Array(rest) }
 }
 
-/// The value extracted for a map or list that is in the set without any of its fields: an owner has applied it empty.
+/// The extracted value of a map or list that is in the set without any of its fields, because an owner applied it
+/// empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WithoutFields {
-    /// The same as structured-merge-diff: null, or fields that are elsewhere in the set.
+    /// The same as in structured-merge-diff: null, or fields that occur elsewhere in the set.
     AsServer,
-    /// An empty map or list, which changes nothing when it is applied.
+    /// An empty map or list. Applying it changes nothing.
     Empty,
 }
 
@@ -93,7 +94,7 @@ fn extracted_map(
         let entry = set.entry(&PathElement::from(name.as_str()));
         let ty = fields.field(name);
         let value = if entry.is_some_and(|entry| entry.is_member) {
-            // structured-merge-diff passes the whole set here. It only matters for a map that is in the set without
+            // structured-merge-diff passes the whole set here. This only matters for a map that is in the set without
             // its fields.
             let whole = if rule == WithoutFields::Empty { &FieldSet::new() } else { set };
             match extracted(value, whole, ty, rule) {
@@ -110,7 +111,7 @@ fn extracted_map(
     if found.is_empty() { Value::Null } else { Value::Object(found) }
 }
 
-/// Returns an empty map or list for a map or list. A scalar without an extracted value was null.
+/// Returns an empty map or list for a map or list, and null for a scalar.
 fn emptied(value: &Value) -> Value {
     match value {
         Value::Object(_) => Value::Object(Map::new()),

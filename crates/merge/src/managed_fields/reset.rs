@@ -1,16 +1,16 @@
-//! The fields that requests for a resource or subresource do not own.
+//! The fields that requests for a resource or subresource cannot own.
 
 use super::field_set::{Entry, FieldSet};
 use super::path_element::PathElement;
 
-/// A path in which `None` stands for any element.
+/// A path in which `None` matches any element.
 pub type PathPattern = Vec<Option<PathElement>>;
 
-/// The fields that a request does not own, since the server resets them.
+/// The fields that a request cannot own, since the server resets them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ResetFields {
     pub(super) excluded: FieldSet,
-    /// The start of the paths that are kept, if all others are reset.
+    /// The prefixes of the paths that are not reset, if all other paths are.
     pub(super) kept: Option<Vec<PathPattern>>,
 }
 
@@ -25,7 +25,7 @@ impl ResetFields {
     }
 }
 
-/// Returns the paths that start with one of the patterns or lead to such paths.
+/// Returns the paths that match one of the patterns, or are parents or children of such paths.
 fn kept(set: &FieldSet, patterns: &[&[Option<PathElement>]]) -> FieldSet {
     if patterns.iter().any(|pattern| pattern.is_empty()) {
         return set.clone();

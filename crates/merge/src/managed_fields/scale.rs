@@ -1,4 +1,4 @@
-//! Managed fields of the subresource `scale`, whose objects are of another kind.
+//! The managed fields of the subresource `scale`, whose objects have the kind `Scale`.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub(super) const SCALE: &str = "scale";
 /// The API version of the objects of the subresource.
 const API_VERSION: &str = "autoscaling/v1";
 
-/// The path of the replicas in each API version of a kind; `None` for versions without the subresource.
+/// The path of the replicas in each API version of a kind. It is `None` for versions without the subresource.
 ///
 /// ```
 /// use strategic_merge_patch::managed_fields::{Path, ReplicasPaths};
@@ -26,7 +26,7 @@ fn replicas() -> Path {
 }
 
 impl ManagedFields {
-    /// Returns the managed fields of the `Scale` of an object: the managers that own its replicas.
+    /// Returns the managed fields of the `Scale` of an object. They contain the managers that own its replicas.
     ///
     /// ```
     /// use strategic_merge_patch::managed_fields::{ManagedFields, Options, Path, ReplicasPaths, apply, update};
@@ -40,7 +40,7 @@ impl ManagedFields {
     /// let live = apply(None, &web, "deployer", &options)?.into_object()?;
     /// let managed = ManagedFields::from_object(&live)?;
     ///
-    /// // A server changes the scale, and writes its managed fields back.
+    /// // A server changes the `Scale`, and transfers its managed fields back to the object.
     /// let mut scale = json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web"}, "spec": {"replicas": 1}});
     /// scale["metadata"]["managedFields"] = managed.to_scale(&paths).to_value();
     /// let mut new = scale.clone();
@@ -68,7 +68,7 @@ impl ManagedFields {
     }
 
     /// Returns the managed fields of an object after its `Scale` changed. `api_version` is the version of the request.
-    /// Managers that no longer own the replicas of the `Scale` lose those of the object.
+    /// Managers that no longer own the replicas of the `Scale` also lose those of the object.
     #[must_use]
     pub fn from_scale(&self, scale: &Self, api_version: &str, paths: &ReplicasPaths) -> Self {
         let mut left = scale.owned.clone();

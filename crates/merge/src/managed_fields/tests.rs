@@ -12,7 +12,7 @@ fn settings(data: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": data})
 }
 
-/// Applies by several managers in order, one second apart, each forced.
+/// Returns an object after applies by several managers, one second apart. Each apply is forced.
 fn applied(steps: &[(&str, Value)]) -> Value {
     let schema = Schema::embedded();
     let mut live = None;
@@ -30,7 +30,7 @@ fn updated(live: Option<&Value>, new: &Value, manager: &str, time: &str) -> Valu
     update(live, new, manager, &Options::new(&schema).time(time)).expect("valid")
 }
 
-/// The managers of an object with their field sets, in order.
+/// Returns the managers of an object with their field sets, in order.
 fn owners(object: &Value) -> Vec<String> {
     let entries = object["metadata"]["managedFields"].as_array().map(Vec::as_slice).unwrap_or_default();
     let describe = |entry: &Value| {
@@ -111,7 +111,7 @@ fn time_changes_only_with_the_object() {
     assert_eq!(again, live);
     let unchanged = update(Some(&live), &live, "b", &later).expect("valid");
     assert_eq!(unchanged, live);
-    // An apply that changes nothing adds an entry without a time, which counts as the oldest.
+    // An apply that changes nothing adds an entry without a time, which is sorted as the oldest.
     let shared = apply(Some(&live), &object, "b", &later).expect("valid").into_object().expect("no conflict");
     assert_eq!(owners(&shared), ["b Apply v1: .data.x", "a Apply v1: .data.x"]);
     assert_eq!(shared["metadata"]["managedFields"][0].get("time"), None);
@@ -436,7 +436,7 @@ fn entries_that_lose_all_fields_are_handled_as_by_the_server() {
         let (version, kind) = ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration");
         json!({"apiVersion": version, "kind": kind, "metadata": {"name": "h"}, "webhooks": webhooks})
     };
-    // The entry without a name has the empty name, which keeps it, but none of its fields.
+    // The key of the entry without a name is the empty name. The entry stays, but loses all its fields.
     let first = json!([{"sideEffects": "None"}, {"name": "b"}]);
     let live = applied(&[("a", hooks(&first)), ("a", hooks(&json!([{}])))]);
     assert_eq!(live.get("webhooks"), Some(&json!(null)));

@@ -1,4 +1,4 @@
-//! Times of managed fields: RFC 3339 with a precision of seconds, as API servers store them.
+//! The times in managed fields: RFC 3339 with a precision of seconds, as API servers store them.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ impl Timestamp {
     /// Parses a time with any offset. Fractions of seconds are dropped.
     ///
     /// # Errors
-    /// Fails on texts that are not RFC 3339.
+    /// The text is not a time in RFC 3339.
     pub fn parse(text: &str) -> Result<Self> {
         let invalid = || {
             Diagnostic::error(Code::InvalidValue, format!("invalid time {text:?} in managed fields"))
@@ -57,7 +57,7 @@ fn read(text: &str) -> Option<i64> {
         return None;
     }
     let days = days_since_epoch(year, month, day);
-    // A day that the month does not have.
+    // The month does not have this day.
     if date_of(days) != (year, month, day) {
         return None;
     }
@@ -85,7 +85,7 @@ fn read_offset(text: &str) -> Option<i64> {
     Some(sign * (hours * 3600 + minutes * 60))
 }
 
-/// Counts days in years that begin in March, so that leap days come last.
+/// Returns the days since the epoch. Counts years from March, so that the leap day is the last day of a year.
 fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
@@ -93,7 +93,7 @@ fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
     era * DAYS_PER_ERA + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - EPOCH
 }
 
-/// Returns the year, month and day of a day since 1970-01-01.
+/// Returns the year, month and day of a day, given as the days since 1970-01-01.
 fn date_of(days: i64) -> (i64, i64, i64) {
     let days = days + EPOCH;
     let (era, day) = (days.div_euclid(DAYS_PER_ERA), days.rem_euclid(DAYS_PER_ERA));

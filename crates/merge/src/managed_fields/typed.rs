@@ -1,4 +1,5 @@
-//! The same requests for typed objects, such as those of `k8s-openapi`: anything that serde converts to JSON and back.
+//! The requests of this module for typed objects, such as those of `k8s-openapi`, and any other types that serde
+//! converts from and to JSON.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -29,7 +30,7 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 /// ```
 ///
 /// # Errors
-/// Fails as [`apply`](super::apply()) does, and if an object cannot be converted.
+/// The errors of [`apply`](super::apply()). Also, an object cannot be converted.
 pub fn apply_typed<T: Serialize + DeserializeOwned>(
     live: Option<&T>,
     applied: &T,
@@ -47,7 +48,7 @@ pub fn apply_typed<T: Serialize + DeserializeOwned>(
 /// [`update`](super::update()) does.
 ///
 /// # Errors
-/// Fails as [`update`](super::update()) does, and if an object cannot be converted.
+/// The errors of [`update`](super::update()). Also, an object cannot be converted.
 pub fn update_typed<T: Serialize + DeserializeOwned>(
     live: Option<&T>,
     new: &T,
@@ -61,7 +62,7 @@ pub fn update_typed<T: Serialize + DeserializeOwned>(
 /// Returns the part of a typed object that a manager has applied, as [`extract`](super::extract()) does.
 ///
 /// # Errors
-/// Fails as [`extract`](super::extract()) does, and if an object cannot be converted.
+/// The errors of [`extract`](super::extract()). Also, an object cannot be converted.
 pub fn extract_typed<T: Serialize + DeserializeOwned>(
     object: &T,
     manager: &str,

@@ -1,5 +1,5 @@
-//! The types of values as structured-merge-diff sees them: which of scalar, list and map a value may be, and how
-//! these merge. Derived from a [`Cursor`] in the way in which API servers convert OpenAPI documents.
+//! The types of values in structured-merge-diff. A type determines whether a value may be a scalar, list or map, and
+//! how these merge. Types are derived from a [`Cursor`] in the same way as API servers convert OpenAPI documents.
 
 use serde_json::{Map, Value};
 use smol_str::SmolStr;
@@ -10,7 +10,8 @@ use crate::schema::{Cursor, ListType, MapType, TypeKind};
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const RAW_EXTENSION: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
 
-/// Types of Kubernetes with a required key field that has no default in its documents, since Go omits empty ones.
+/// Kubernetes types with a required key field that has no default in the OpenAPI documents, since Go omits empty values
+/// of the field.
 const WITHOUT_ZERO_DEFAULT: [&str; 3] =
     [".FlowSchemaCondition", ".PriorityLevelConfigurationCondition", ".ServerStorageVersion"];
 
@@ -23,7 +24,7 @@ pub(super) enum Type<'s> {
     Deduced,
     /// No schema below an atomic value: maps and lists are atomic.
     Atomic,
-    /// A field that the schema does not have.
+    /// A field that the schema does not declare.
     Undeclared,
 }
 
@@ -36,7 +37,7 @@ pub(super) enum Scalar {
     Any,
 }
 
-/// The alternatives that a type allows.
+/// The kinds of values (scalar, list, map) that a type allows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape<'s> {
     pub(super) scalar: Option<Scalar>,
@@ -44,7 +45,7 @@ pub(super) struct Shape<'s> {
     pub(super) map: Option<Fields<'s>>,
 }
 
-/// The alternative that decides how a value is handled.
+/// The part of a type that applies to a value.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Part<'s> {
     Map(Fields<'s>),
@@ -60,16 +61,16 @@ pub(super) struct List<'s> {
     pub(super) kind: ListKind<'s>,
 }
 
-/// The identification of the entries of a list.
+/// The way in which the entries of a list are identified.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ListKind<'s> {
-    /// The list is one value.
+    /// None: the list is atomic.
     Atomic,
     /// By their value.
     Set,
     /// By the list map keys of this type.
     Keys(Cursor<'s>),
-    /// By one patch merge key.
+    /// By a single patch merge key.
     Key(&'s str),
 }
 
@@ -95,7 +96,7 @@ impl<'s> Fields<'s> {
         self.declared(name).unwrap_or(self.others)
     }
 
-    /// Returns true if the map has no declared fields and any others. Such maps do not change their type.
+    /// Returns true if the map has no declared fields and allows any others. The types of such maps do not change.
     pub(super) fn is_free_form(&self) -> bool {
         let has_fields = self.declared.is_some_and(|(cursor, _)| cursor.fields().next().is_some());
         let is_untyped = match self.others {
@@ -114,7 +115,7 @@ impl List<'_> {
         matches!(self.kind, ListKind::Atomic)
     }
 
-    /// Returns the path element of an entry, or the reason why it has none.
+    /// Returns the path element of an entry. Fails with the reason if the entry cannot be identified.
     pub(super) fn element_of(&self, entry: &Value) -> Result<PathElement, String> {
         match self.kind {
             ListKind::Atomic => Err("invalid indexing of non-associative list".into()),
@@ -124,8 +125,8 @@ impl List<'_> {
         }
     }
 
-    /// Returns the path element of an entry of a merged list, which may have entries without keys: those that lost all
-    /// fields. They have an element without keys.
+    /// Returns the path element of an entry of a merged list. Entries that lost all fields have no keys; their element
+    /// has no keys either.
     pub(super) fn any_element_of(&self, entry: &Value) -> PathElement {
         self.element_of(entry).unwrap_or_else(|_| PathElement::Key(Vec::new()))
     }
@@ -163,7 +164,8 @@ fn set_element(entry: &Value) -> Result<PathElement, String> {
 }
 
 impl<'s> Shape<'s> {
-    /// Returns only the alternative that a value has, or all if it has none of them or is null.
+    /// Returns the shape with only the part that applies to a value. Returns the whole shape if no part applies, or the
+    /// value is null.
     pub(super) fn of_value(self, value: Option<&Value>) -> Self {
         let none = Self { scalar: None, list: None, map: None };
         match value {
@@ -176,7 +178,7 @@ impl<'s> Shape<'s> {
         }
     }
 
-    /// Returns true if both have the same alternatives of one type.
+    /// Returns true if both shapes have the same parts of one type.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let parts = |shape: &Self| (shape.scalar.is_some(), shape.list.is_some(), shape.map.is_some());
         parts(self) == parts(other)
@@ -193,7 +195,8 @@ impl<'s> Shape<'s> {
 }
 
 impl<'s> Type<'s> {
-    /// Creates the type at a position. Definitions do not inherit that unknown fields are preserved.
+    /// Creates the type at a schema position. Referenced definitions do not inherit
+    /// `x-kubernetes-preserve-unknown-fields`.
     pub(super) fn known(cursor: Cursor<'s>, is_open: bool) -> Self {
         Self::Known { cursor, is_open: is_open && cursor.type_name().is_none() }
     }
@@ -202,7 +205,7 @@ impl<'s> Type<'s> {
         if cursor.is_known() { Self::known(cursor, is_open) } else { Self::Atomic }
     }
 
-    /// Returns the alternatives of the type.
+    /// Returns the kinds of values that the type allows.
     pub(super) fn shape(self) -> Shape<'s> {
         match self {
             Self::Known { cursor, is_open } => {
@@ -214,15 +217,15 @@ impl<'s> Type<'s> {
         }
     }
 
-    /// Returns the alternative for a value: what it is if the type allows it.
+    /// Returns the part of the type that applies to a value.
     pub(super) fn part(self, value: &Value) -> Part<'s> {
         self.shape().of_value(Some(value)).part()
     }
 
     /// Returns the default of a key field of list entries of this type.
     ///
-    /// Documents of Kubernetes have the zero value as the default of required fields. The schema does not, since
-    /// servers never fill it in, but field sets have it.
+    /// In Kubernetes' OpenAPI documents, the default of a required field is its zero value. The schema omits it, since
+    /// servers never set it, but field sets contain it.
     fn key_default(self, key: &str) -> Option<Value> {
         let Self::Known { cursor, .. } = self else { return None };
         if let Some(default) = cursor.key_default(key) {
@@ -296,24 +299,25 @@ fn fields(cursor: Cursor<'_>, is_open: bool) -> Fields<'_> {
     }
 }
 
-/// Returns the format of strings. It is the first keyword of constraints, which need not be parsed for it.
+/// Returns the format of strings. As it is the first keyword of the constraints, they need not be parsed.
 fn format(cursor: Cursor<'_>) -> Option<&str> {
     let text = cursor.constraints_text()?.strip_prefix("{\"format\":\"")?;
     text.split_once('"').map(|(format, _)| format)
 }
 
-/// Returns true for `additionalProperties: true`. The search avoids parsing the constraints of most types.
+/// Returns true for `additionalProperties: true`. Searches the text first, since the constraints of most types need not
+/// be parsed then.
 fn has_free_fields(cursor: Cursor<'_>) -> bool {
     cursor.constraints_text().is_some_and(|text| text.contains("\"freeFields\""))
         && cursor.constraints().free_fields
 }
 
-/// Returns the fields of a map; none for other values.
+/// Returns the fields of a map, or `None` for other values.
 pub(super) fn map_of(value: Option<&Value>) -> Option<&Map<String, Value>> {
     value.and_then(Value::as_object)
 }
 
-/// Returns the entries of a list; none for other values.
+/// Returns the entries of a list, or `None` for other values.
 pub(super) fn list_of(value: Option<&Value>) -> Option<&[Value]> {
     value.and_then(Value::as_array).map(Vec::as_slice)
 }

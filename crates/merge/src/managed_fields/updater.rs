@@ -1,4 +1,4 @@
-//! The core of server-side apply: which fields each manager owns after an object changed.
+//! The core of server-side apply: computes the fields that each manager owns after a change of an object.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ pub(super) type Owned = BTreeMap<Manager, Ownership>;
 /// The result of an apply.
 #[derive(Debug)]
 pub(super) enum ApplyOutcome {
-    /// The merged object, or `None` if it is equal to the live one, and what each manager owns.
+    /// The merged object (`None` if it equals the live one), and the fields that each manager owns.
     Done(Option<Value>, Owned),
     /// The fields that other managers own.
     Conflicts(Conflicts),
@@ -56,10 +56,10 @@ impl VersionChanges {
 pub(super) struct Updater<'u, 's> {
     pub(super) versions: &'u Versions<'u, 's>,
     pub(super) api_version: SmolStr,
-    /// The fields that the server resets in the version of the request, so that nobody owns them.
+    /// The fields that the server resets in the version of the request. No manager owns them.
     pub(super) reset_fields: &'u ResetFields,
-    /// The fields that the server resets in other versions, by version: changes of them are no conflicts with managers
-    /// of that version.
+    /// The fields that the server resets in other versions, by version. Changes of these fields do not conflict with
+    /// managers of that version.
     pub(super) reset_fields_in: &'u BTreeMap<SmolStr, FieldSet>,
 }
 
@@ -68,7 +68,7 @@ impl<'s> Updater<'_, 's> {
         self.versions.own_type()
     }
 
-    /// Returns what each manager owns after `new` replaced `live`.
+    /// Returns the fields that each manager owns after an update from `live` to `new`.
     pub(super) fn update(&self, live: &Value, new: &Value, owned: Owned, manager: &Manager) -> Result<Owned> {
         let owned = self.reconcile(live, owned)?;
         let ChangeOutcome::Done(mut owned, comparison) = self.change([live, new], owned, manager, true)?
@@ -85,7 +85,7 @@ impl<'s> Updater<'_, 's> {
         Ok(owned)
     }
 
-    /// Merges `applied` into `live`, and removes what the manager applied before and nobody else owns.
+    /// Merges `applied` into `live`, and removes the fields that only this manager owned and no longer applies.
     pub(super) fn apply(
         &self,
         [live, applied]: [&Value; 2],
@@ -113,7 +113,7 @@ impl<'s> Updater<'_, 's> {
         })
     }
 
-    /// Takes the changed fields from their other owners, or returns the conflicts unless the change is forced.
+    /// Removes the changed fields from their other owners. If the change is not forced, returns the conflicts instead.
     fn change(
         &self,
         [live, new]: [&Value; 2],
@@ -142,7 +142,7 @@ impl<'s> Updater<'_, 's> {
         Ok(ChangeOutcome::Done(owned, own.map(|(_, changes)| changes.comparison).unwrap_or_default()))
     }
 
-    /// Compares two objects in the version of the request, and in the versions of the other managers if these still
+    /// Compares two objects in the version of the request, and in the versions of the other managers if they still
     /// exist.
     fn changes(
         &self,
@@ -177,8 +177,8 @@ impl<'s> Updater<'_, 's> {
         Ok(found)
     }
 
-    /// Adapts what managers own to changes of the schema since it was recorded. Managers of versions that no
-    /// longer exist own nothing.
+    /// Adapts the ownership of fields to changes of the schema since it was recorded. Managers of versions that no
+    /// longer exist lose their fields.
     fn reconcile(&self, live: &Value, owned: Owned) -> Result<Owned> {
         let mut found = Owned::new();
         for (manager, mut ownership) in owned {
@@ -192,8 +192,8 @@ impl<'s> Updater<'_, 's> {
         Ok(found)
     }
 
-    /// Removes from the merged object the fields that a manager applied last time but not now, unless a manager still
-    /// owns them.
+    /// Removes from the merged object the fields that a manager applied last time but not this time, unless another
+    /// manager owns them.
     fn prune(&self, merged: Value, owned: &Owned, last: &Ownership) -> Result<Value> {
         let Some((in_version, ty)) = self.versions.convert_or_fail(
             &merged,
@@ -204,8 +204,8 @@ impl<'s> Updater<'_, 's> {
             return Ok(merged);
         };
         let last_fields = with_declared_fields(&last.fields, ty);
-        // Nothing is removed if every field is still owned, and every leaf is still a leaf. A leaf that is a map by now
-        // is removed with the values of others in it.
+        // Nothing is removed if every field is still owned, and every leaf is still a leaf. If a leaf has become a map,
+        // it is removed together with the values of other managers in it.
         if last.api_version == self.api_version
             && self.own_all(owned, &last_fields)
             && last.fields.leaves().is_subset(&owned_fields(&in_version, ty).leaves())
@@ -262,7 +262,7 @@ impl<'s> Updater<'_, 's> {
         Ok(pruned)
     }
 
-    /// Adds back the fields that the manager had not applied.
+    /// Adds back the fields that the manager had not applied before.
     fn with_fields_of_others(
         &self,
         merged: &Value,

@@ -1,4 +1,4 @@
-//! Checks of values against their types, with the messages of API servers.
+//! Validates values against their types, with the messages of API servers.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use super::json_value::write_quoted;
 use super::path_element::PathElement;
 use super::types::{Fields, List, Part, Scalar, Type};
 
-/// The policy for entries of associative lists that have equal keys.
+/// The policy for entries of associative lists with equal keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Duplicates {
-    /// As in live objects, which older servers accepted.
+    /// As in live objects, since older servers accepted them.
     Allowed,
     /// As in applied objects.
     Rejected,
@@ -30,7 +30,7 @@ impl Mismatch {
     }
 }
 
-/// Returns the text of mismatches in the form of API servers.
+/// Formats mismatches as API servers do.
 pub(super) fn describe(mismatches: &[Mismatch]) -> String {
     let line = |mismatch: &Mismatch| match mismatch.path.as_str() {
         "" => mismatch.message.clone(),
@@ -46,7 +46,7 @@ pub(super) fn describe(mismatches: &[Mismatch]) -> String {
     }
 }
 
-/// Returns the values that do not match the type. Of the undeclared fields of a map, only the first is reported.
+/// Returns the values that do not match the type. Only the first undeclared field of a map is reported.
 pub(super) fn mismatches(value: &Value, ty: Type<'_>, duplicates: Duplicates) -> Vec<Mismatch> {
     match ty.part(value) {
         Part::Map(fields) => map_mismatches(value, &fields, duplicates),
@@ -114,8 +114,8 @@ fn list_mismatches(value: &Value, list: &List<'_>, duplicates: Duplicates) -> Ve
     found
 }
 
-/// Returns the entries of associative lists that cannot be identified. Merged objects have such entries if all fields of
-/// one were removed.
+/// Returns the entries of associative lists that cannot be identified. A merged object has such an entry if all fields
+/// of the entry were removed.
 pub(super) fn unidentified_entries(value: &Value, ty: Type<'_>) -> Vec<Mismatch> {
     let mut found = Vec::new();
     match (ty.part(value), value) {

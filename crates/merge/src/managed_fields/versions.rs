@@ -14,7 +14,7 @@ use smp_text::diagnostic::{Code, Diagnostic, PatchRejection, Result};
 pub(super) struct Versions<'o, 's> {
     options: &'o Options<'s>,
     gvk: &'o Gvk,
-    /// False for kinds without a schema, whose types are deduced.
+    /// False for a kind without a schema. Its types are deduced from the values.
     has_types: bool,
 }
 
@@ -53,11 +53,11 @@ impl<'o, 's> Versions<'o, 's> {
         Some(Cow::Owned(converted))
     }
 
-    /// Converts an object to the version of a manager, in which no list may have duplicates. Returns `None` if the
-    /// version does not exist. `action` is what the server fails to do.
+    /// Converts an object to the version of a manager. Returns `None` if the version does not exist. `action` names the
+    /// server's operation in errors.
     ///
     /// # Errors
-    /// Fails if the converted object does not match its type.
+    /// The converted object does not match its type, or a list has duplicate entries.
     pub(super) fn convert_or_fail<'v>(
         &self,
         object: &'v Value,
@@ -67,7 +67,7 @@ impl<'o, 's> Versions<'o, 's> {
         self.convert_for_manager(object, api_version).map_err(|error| failed(action, &error))
     }
 
-    /// Converts as [`Versions::convert_or_fail`] does, with an error that only names the field.
+    /// Converts like [`Versions::convert_or_fail`]. The error only names the field.
     pub(super) fn convert_for_manager<'v>(
         &self,
         object: &'v Value,
@@ -85,7 +85,7 @@ impl<'o, 's> Versions<'o, 's> {
     }
 }
 
-/// Returns an object's name and type as in the messages of API servers.
+/// Returns an object's name and type as the messages of API servers name them.
 pub(super) fn described(object: &Value) -> String {
     let text = |at: &str| object.pointer(at).and_then(Value::as_str).unwrap_or_default();
     let gvk = Gvk::from_manifest(text("/apiVersion"), text("/kind"));
@@ -97,7 +97,7 @@ pub(super) fn go_gvk(gvk: &Gvk) -> String {
     format!("{}/{}, Kind={}", gvk.group, gvk.version, gvk.kind)
 }
 
-/// Returns the error of a step with what the server failed to do.
+/// Returns the error of a failed operation of the server. `action` names the operation.
 pub(super) fn failed(action: &str, error: &Diagnostic) -> Diagnostic {
     let found = Diagnostic::error(error.code(), format!("{action}: {}", error.message()));
     let found = found.patch_rejection(PatchRejection::Merge);
@@ -119,8 +119,8 @@ fn mismatch(found: &[Mismatch], message: &str) -> Diagnostic {
     }
 }
 
-/// Fails if an object does not match its type. `action` is what the server fails to do, such as `create typed patch
-/// object`.
+/// Checks that an object matches its type. `action` names the operation of the server in the error, such as `create
+/// typed patch object`.
 pub(super) fn check(
     object: &Value,
     ty: Type<'_>,
@@ -130,7 +130,7 @@ pub(super) fn check(
     check_with(object, ty, duplicates, || format!("failed to {action} ({}){to}", described(object)))
 }
 
-/// Fails as [`check`] does, with another start of the message.
+/// Checks an object like [`check`]. The error message begins with another text.
 pub(super) fn check_with(
     object: &Value,
     ty: Type<'_>,
@@ -144,7 +144,7 @@ pub(super) fn check_with(
     Err(mismatch(&found, &format!("{}: {}", failure(), describe(&found))))
 }
 
-/// Fails if an object has list entries that cannot be identified, so that it cannot be compared.
+/// Checks that all list entries of an object can be identified. Otherwise it cannot be compared.
 pub(super) fn check_entries(object: &Value, ty: Type<'_>) -> Result<()> {
     let found = unidentified_entries(object, ty);
     if found.is_empty() {

@@ -1,7 +1,7 @@
-//! Aligns one level of several trees: finds the fields and list entries that belong together.
+//! Aligns one level of several trees: finds the fields and list entries that correspond to each other.
 //!
-//! Children are indexed by name, so that the cost per entry does not grow with the list. The callers decide how
-//! two values merge.
+//! Children are indexed by name, so the cost per entry does not grow with the list. The callers determine how two
+//! values merge.
 
 use rustc_hash::FxHashMap;
 
@@ -12,7 +12,8 @@ use super::identity::{Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, Nul
 use crate::schema::Cursor;
 use smp_text::yaml::{Entry, Map, Node};
 
-/// Returns the fields of several maps: those of the first map in order, then those that each next map adds.
+/// Returns the fields of several maps: first those of the first map in order, then the additional fields of each
+/// following map.
 #[must_use]
 pub fn fields<const N: usize>(maps: [&Map; N]) -> Vec<[Option<&Entry>; N]> {
     let field = |side: usize, at: Option<usize>| maps[side].entries().get(at?);
@@ -20,7 +21,7 @@ pub fn fields<const N: usize>(maps: [&Map; N]) -> Vec<[Option<&Entry>; N]> {
     field_positions(maps).into_iter().map(entries).collect()
 }
 
-/// Returns the same rows as [`fields`], as positions in each map.
+/// Returns the same rows as [`fields`], with the index of each field in each map.
 #[must_use]
 pub fn field_positions<const N: usize>(maps: [&Map; N]) -> Vec<[Option<usize>; N]> {
     let indexes = maps.map(Map::index);
@@ -39,16 +40,17 @@ pub fn field_positions<const N: usize>(maps: [&Map; N]) -> Vec<[Option<usize>; N
     rows
 }
 
-/// One entry of several lists: its identity and its position in each list.
+/// An entry of several lists: its identity, and its index in each list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlignedEntry<const N: usize> {
     /// The identity of the entry.
     pub identity: Identity,
-    /// The position in each list.
+    /// The index in each list.
     pub positions: [Option<usize>; N],
 }
 
-/// Returns the entries of several lists: those of the first list in order, then those that each next list adds.
+/// Returns the entries of several lists: first those of the first list in order, then the additional entries of each
+/// following list.
 ///
 /// Returns `None` if an entry has no identity, or if two entries of one list have the same identity.
 #[must_use]
@@ -75,8 +77,8 @@ pub fn entries<const N: usize>(
 
 /// Aligns the entries of several lists, and returns how the list merges.
 ///
-/// Uses the merge keys of the schema. Without a declaration in the schema, the first of `candidates` is used
-/// that is present in all entries and unique in each list. Returns `None` for a list that merges as one value.
+/// Uses the merge keys of the schema. If the schema does not declare any, uses the first of `candidates` that is
+/// present in all entries and unique in each list. Returns `None` for a list that merges as one value.
 #[must_use]
 pub fn lists<const N: usize>(
     lists: [&[Node]; N],
@@ -94,8 +96,8 @@ pub fn lists<const N: usize>(
     }
 }
 
-/// Joins rows whose entries differ only by a key that was added or removed between the old and the new list.
-/// The joined row keeps the old identity. `new` and `old` are positions among the lists.
+/// Joins rows whose entries differ only by a merge key that was added or removed between the old and the new list. The
+/// joined row keeps the old identity. `new` and `old` are indices of the lists.
 #[must_use]
 pub(crate) fn join_rekeyed<const N: usize>(
     mut rows: Vec<AlignedEntry<N>>,
@@ -123,8 +125,8 @@ pub(crate) fn join_rekeyed<const N: usize>(
     rows
 }
 
-/// Returns the positions of pairs of identities that differ only in keys which one of them lacks, such as `a`
-/// and `a,x`. Ambiguous identities are not paired.
+/// Returns the index pairs of identities that differ only in keys that one of them lacks, such as `a` and `a,x`.
+/// Ambiguous identities are not paired.
 pub(crate) fn rekeyed_pairs(keys: &MergeKeys, old: &[&Identity], new: &[&Identity]) -> Vec<[usize; 2]> {
     let required: Vec<usize> = keys
         .iter()
@@ -174,7 +176,7 @@ mod tests {
     use crate::merge::association::ListPolicy;
     use crate::merge::testing::{json, node, schema};
 
-    /// Describes each row by its name and its positions.
+    /// Describes each row by its name and its indices.
     fn aligned<const N: usize>(field: &str, lists: [&str; N]) -> Option<Vec<String>> {
         let association = Association::of_list(schema().field(field), ListPolicy::Overlay);
         let nodes = lists.map(node);

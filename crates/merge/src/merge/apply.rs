@@ -1,4 +1,4 @@
-//! Applies strategic merge patches by any set of rules.
+//! Applies strategic merge patches by any of the rule sets.
 
 use super::merged::Merged;
 use super::options::{InferKeys, ListOrder, MergeOptions};
@@ -11,9 +11,9 @@ use smp_text::yaml::Node;
 
 /// Applies a strategic merge patch to an object.
 ///
-/// `kind` is the type of the object. The rules of kustomize, kyaml and [`MergeRules::Lossless`] use it only for
-/// objects without a kind or with a kind that `schema` does not know; under these rules, objects nested in the
-/// object are merged by their own type.
+/// `kind` is the type of the object. The rules of kustomize, kyaml and [`MergeRules::Lossless`] use it only for objects
+/// without a kind or with a kind that `schema` does not contain. Under these rules, objects nested in the object are
+/// merged by their own type.
 ///
 /// [`Merged::node`] is `None` if the patch deletes the object, and an empty map if the patch removes all of its
 /// fields.
@@ -33,15 +33,15 @@ use smp_text::yaml::Node;
 /// let service = schema.kind(&Gvk::from_manifest("v1", "Service")).expect("built in");
 /// let merged = apply(dest, &patch, service, &schema, PatchRules::Overlay)?;
 ///
-/// // Ports are identified by protocol as well, and TCP is the default.
+/// // Ports are also identified by their protocol. TCP is the default.
 /// let want = read("want.yaml", "spec: {ports: [{port: 53}, {port: 80, name: http}, {port: 53, protocol: UDP}]}")?;
 /// assert_eq!(merged.node, Some(want));
 /// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
 /// ```
 ///
 /// # Errors
-/// Malformed directives, entries without their merge key, lists of mixed types, and other patches that the
-/// rules reject. Each error has the field path and the source location.
+/// Malformed directives, entries without their merge key, lists of mixed types, and other patches that the rules
+/// reject. Each error has the field path and the source location.
 pub fn apply(
     dest: Node,
     patch: &Node,

@@ -12,20 +12,19 @@ use smp_text::path::PathElement;
 use smp_text::source::Span;
 use smp_text::yaml::Node;
 
-/// The interpretation of the schema's list directives.
+/// The way in which the schema's list directives are interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListPolicy {
-    /// Overlays: the list type, or the patch strategy if there is none.
+    /// Overlays: the list type, or the patch strategy if there is no list type.
     Overlay,
     /// Strategic merge patches of the API server: the patch strategy only.
     Apiserver,
-    /// kyaml: the patch strategy decides whether a list merges. List map keys take precedence over the patch
-    /// merge key, unless that names several keys, which kyaml does not support.
+    /// kyaml: the patch strategy determines whether a list merges. List map keys take precedence over the patch merge
+    /// key, unless the patch merge key has several names, which kyaml does not support.
     Kyaml,
     /// kyaml without data loss: keys have defaults.
     Kustomize,
-    /// Like `Kustomize`, for types outside of Kubernetes. They have no patch strategies, so the list type is
-    /// used.
+    /// Like `Kustomize`, for custom resources. They have no patch strategies, so the list type is used.
     KustomizeCustom,
     /// Server-side apply: like `Overlay`, but null is a valid key.
     Typed,
@@ -34,7 +33,7 @@ pub enum ListPolicy {
 /// The list merge strategy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Association {
-    /// Nothing is known of the list, so it is replaced.
+    /// The schema does not declare how the list merges, so it is replaced.
     Unknown,
     /// The list is one value and is replaced.
     Atomic,
@@ -44,12 +43,12 @@ pub enum Association {
     Keyed {
         /// The merge keys.
         keys: MergeKeys,
-        /// The behaviour if several entries match one entry of a patch.
+        /// The behavior if several entries match one entry of a patch.
         several: MultipleMatches,
     },
 }
 
-/// The behaviour if several entries match.
+/// The behavior if several entries match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MultipleMatches {
     /// Use the first one.
@@ -95,8 +94,8 @@ impl Association {
             names => by_strategy(names, several),
         };
         match policy {
-            // `replace` controls patches, while the list type of a CRD or built-in type controls server-side
-            // apply. The strategy wins, as on the API server.
+            // `replace` applies to patches, while the list type of a CRD or built-in type applies to server-side apply.
+            // As on the API server, the patch strategy takes precedence.
             ListPolicy::Overlay if patch_strategy.replace => Self::Atomic,
             ListPolicy::Overlay | ListPolicy::Typed => {
                 by_type(list_map_keys).unwrap_or_else(|| by_merge_keys(MultipleMatches::First))
@@ -106,7 +105,7 @@ impl Association {
                 by_type(list_map_keys).unwrap_or(Self::Atomic)
             }
             ListPolicy::Kyaml | ListPolicy::Kustomize | ListPolicy::KustomizeCustom => {
-                // All of several merge keys are required, regardless of the list map keys.
+                // If there are several merge keys, all of them are required, whatever the list map keys are.
                 if list_map_keys.is_empty() || merge_keys().len() > 1 {
                     by_merge_keys(MultipleMatches::Rejected)
                 } else {
@@ -116,10 +115,10 @@ impl Association {
         }
     }
 
-    /// Returns how the entries of several versions of a list are matched. This is the merge association, except
-    /// for lists with recommended keys: those are matched by all recommended keys. The default keys are
-    /// required, the others optional. An entry without an optional key differs from an entry with it, unless
-    /// the key has a default.
+    /// Returns how the entries of several versions of a list are matched. This is the merge association, except for
+    /// lists with recommended keys. Their entries are matched by all recommended keys: the default keys are required,
+    /// the others optional. An entry without an optional key differs from an entry with it, unless the key has a
+    /// default.
     #[must_use]
     pub fn of_versions(list: Cursor<'_>, policy: ListPolicy) -> Self {
         let association = Self::of_list(list, policy);
@@ -161,8 +160,7 @@ impl Association {
         }
     }
 
-    /// Returns the path element of the entry with that identity; `None` for sets with entries that are maps or
-    /// lists.
+    /// Returns the path element of the entry with an identity. Returns `None` for sets whose entries are maps or lists.
     #[must_use]
     pub fn path_element(&self, name: &Identity) -> Option<PathElement> {
         match (self, name) {
@@ -186,7 +184,7 @@ fn keys(names: Vec<SmolStr>, element: Cursor<'_>, policy: ListPolicy, several: M
             ListPolicy::Apiserver | ListPolicy::Kyaml => None,
             _ => default_rule(element, name, comparison),
         };
-        // kustomize identifies entries by the keys that they have.
+        // kustomize identifies each entry by those keys that it has.
         let is_optional = comparison == KeyComparison::Text && i > 0;
         default.unwrap_or(if is_optional { KeyRule::Optional } else { KeyRule::Required })
     };
@@ -197,7 +195,7 @@ fn keys(names: Vec<SmolStr>, element: Cursor<'_>, policy: ListPolicy, several: M
     MergeKeys::new(keys, null, comparison)
 }
 
-/// Builds the keys of a list with comma-separated merge keys: each entry needs a non-null value for each.
+/// Builds the keys of a list with comma-separated merge keys. Each entry needs a non-null value for all of them.
 fn all_of(names: Vec<SmolStr>, policy: ListPolicy) -> MergeKeys {
     let keys = names.into_iter().map(|name| (name, KeyRule::Required));
     MergeKeys::new(keys, NullKey::Absent, comparison(policy))
@@ -233,9 +231,8 @@ pub fn is_atomic(map: Cursor<'_>) -> bool {
     map.map_type() == Some(MapType::Atomic) || map.patch_strategy().replace
 }
 
-/// Returns true if the schema does not declare how a list merges: its type is unknown or has no directives.
-/// `atomic` in a Kubernetes type does not count, because it is the default there. In custom resources it is
-/// intended.
+/// Returns true if the schema does not declare how a list merges: its type is unknown or has no directives. In a
+/// Kubernetes type, `atomic` is not a declaration, because it is the default there. In custom resources it is.
 #[must_use]
 pub fn is_undeclared(list: Cursor<'_>) -> bool {
     let strategy = list.patch_strategy();
@@ -248,7 +245,7 @@ pub fn is_undeclared(list: Cursor<'_>) -> bool {
     is_unset && !strategy.merge && !strategy.replace
 }
 
-/// Returns the warning for the replacement of a list that the schema does not know.
+/// Returns the warning for the replacement of a list that the schema does not declare.
 pub(crate) fn replaced_unknown_list(
     old: &[Node],
     new: &[Node],
@@ -279,7 +276,7 @@ mod tests {
         model.compile().expect("small")
     }
 
-    /// Describes the keys; optional ones have `?` and those with a default have the default.
+    /// Formats the keys. Optional keys end with `?`, and keys with a default show it.
     fn describe(association: &Association) -> String {
         let key = |(name, rule): (&SmolStr, &KeyRule)| match rule {
             KeyRule::Required => name.to_string(),

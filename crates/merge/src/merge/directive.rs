@@ -1,12 +1,12 @@
 //! The directives of a strategic merge patch: `$patch` and others.
 //!
-//! Knows their names and syntax; the merge engines implement their effect.
+//! Knows their names and syntax. The merge engines implement their effects.
 
 use super::trail::Trail;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{Entry, Map, Node, Value, nearest_name};
 
-/// Deletes, replaces or merges the map, or the entry of a list, that contains it.
+/// Deletes, replaces or merges the map or list entry that contains the directive.
 pub const PATCH: &str = "$patch";
 /// Lists the fields that a map keeps.
 pub const RETAIN_KEYS: &str = "$retainKeys";
@@ -14,13 +14,13 @@ pub const RETAIN_KEYS: &str = "$retainKeys";
 pub const SET_ELEMENT_ORDER: &str = "$setElementOrder";
 /// With the suffix `/field`: the scalars to delete from that list.
 pub const DELETE_FROM_PRIMITIVE_LIST: &str = "$deleteFromPrimitiveList";
-/// Lists the merge keys of this entry of a list.
+/// Lists the merge keys of the list entry that contains the directive.
 pub const PATCH_MERGE_KEY: &str = "$patchMergeKey";
 
 /// The value of `$patch`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// `merge`: the default behaviour.
+    /// `merge`: the default behavior.
     Merge,
     /// `replace`
     Replace,
@@ -28,7 +28,7 @@ pub enum Action {
     Delete,
 }
 
-/// Returns true if a field of that name is a directive, well-formed or not.
+/// Returns true if a field with this name is a directive, well-formed or not.
 #[must_use]
 pub fn is_directive(name: &str) -> bool {
     name.starts_with('$')
@@ -49,7 +49,7 @@ const ACTIONS: [&str; 3] = ["merge", "replace", "delete"];
 /// Parses the `$patch` directive of a map.
 ///
 /// # Errors
-/// A value other than `merge`, `replace` and `delete`.
+/// The value is not `merge`, `replace` or `delete`.
 pub fn action(map: &Map, at: &Trail<'_>) -> Result<Option<Action>> {
     let Some(node) = map.get(PATCH) else { return Ok(None) };
     match node.as_str() {
@@ -70,17 +70,17 @@ pub fn action(map: &Map, at: &Trail<'_>) -> Result<Option<Action>> {
     }
 }
 
-/// Returns true if an entry of a patch has `$patch: delete`. Outside of patches such a field is data.
+/// Returns true if an entry of a patch has `$patch: delete`. Outside of patches, such a field is ordinary data.
 pub(crate) fn is_delete(entry: &Node) -> bool {
     entry.get(PATCH).and_then(Node::as_str) == Some("delete")
 }
 
-/// Returns true if an entry has `$patch: replace`: the other entries replace the whole list.
+/// Returns true if an entry has `$patch: replace`, which means that the other entries replace the whole list.
 pub(crate) fn is_replace(entry: &Node) -> bool {
     entry.get(PATCH).and_then(Node::as_str) == Some("replace")
 }
 
-/// Returns a warning for each entry with `$patch: replace` and other fields, which are dropped.
+/// Returns a warning for each entry with `$patch: replace` that has other fields. These fields are dropped.
 pub(crate) fn dropped_entries(patch: &[Node], at: &Trail<'_>) -> Vec<Diagnostic> {
     let says_more = |entry: &Node| is_replace(entry) && entry.as_map().is_some_and(|map| map.len() > 1);
     let warning = |(i, entry): (usize, &Node)| {
@@ -94,10 +94,10 @@ pub(crate) fn dropped_entries(patch: &[Node], at: &Trail<'_>) -> Vec<Diagnostic>
     patch.iter().enumerate().filter(|(_, entry)| says_more(entry)).map(warning).collect()
 }
 
-/// Returns the fields with the list directive `name`, each with the list field that it applies to.
+/// Returns the fields with the list directive `name`, each with the list field to which it applies.
 ///
 /// # Errors
-/// A directive without a field name.
+/// A directive has no field name.
 pub(crate) fn list_directives<'p>(
     patch: &'p Map,
     name: &str,
@@ -143,7 +143,7 @@ pub fn has_patch_merge_key(entry: &Node) -> bool {
     entry.get(PATCH_MERGE_KEY).is_some()
 }
 
-/// Returns the merge keys in the `$patchMergeKey` of an entry; `None` without the directive or if it is not a
+/// Returns the merge keys in the `$patchMergeKey` of an entry. Returns `None` if there is no directive or it is not a
 /// list of names.
 #[must_use]
 pub fn patch_merge_key_names(entry: &Node) -> Option<Vec<&str>> {
@@ -160,7 +160,7 @@ pub(crate) fn misplaced_patch_merge_key(directive: &Node, at: &Trail<'_>) -> Dia
 /// Checks that each `$patchMergeKey` below a field of a patch is in an entry of a list.
 ///
 /// # Errors
-/// A `$patchMergeKey` elsewhere.
+/// A `$patchMergeKey` is not in an entry of a list.
 pub(crate) fn check_patch_merge_keys(patch: &Node, at: &Trail<'_>) -> Result<()> {
     match &patch.value {
         Value::Scalar(_) => Ok(()),
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn names_of_directives() {
-        // Expected: is it a directive, and for which list.
+        // The expected results: true if the field is a directive, and the list to which it applies.
         let table = [
             ("name", false, None),
             ("$ref", false, None),

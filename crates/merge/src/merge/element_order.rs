@@ -1,6 +1,6 @@
 //! `$setElementOrder/field`: the order that a patch sets for the entries of a list.
 //!
-//! Finds entries in such an order and sorts lists by it; the engines decide which lists have one.
+//! Finds entries in this order and sorts lists by it. The merge engines determine which lists have one.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
@@ -15,7 +15,7 @@ use crate::schema::{Cursor, ListType};
 use smp_text::diagnostic::{Code, Result};
 use smp_text::yaml::{Entry, Map, Node};
 
-/// A list with the data that the API server's order of its entries depends on.
+/// A list, with the data that determines the order of its entries on the API server.
 #[derive(Debug, Default)]
 pub(crate) struct RankedList {
     pub(crate) nodes: Vec<Node>,
@@ -25,7 +25,7 @@ pub(crate) struct RankedList {
 }
 
 impl RankedList {
-    /// Returns entries in the order of their patch.
+    /// Creates a list of entries with the order of their patch.
     pub(crate) fn from_patch(nodes: Vec<Node>) -> Self {
         let rank = |position| Rank { patch: Some(position), ..Rank::default() };
         Self { ranks: (0..nodes.len()).map(rank).collect(), nodes, deleted: 0 }
@@ -37,9 +37,9 @@ impl RankedList {
         permuted(self.nodes, &order)
     }
 
-    /// Returns the entries in the API server's order, each with its position in the live list.
+    /// Returns the entries in the API server's order, each with its index in the live list.
     ///
-    /// The API server gives new entries the positions that deletions left at the end of the live list.
+    /// The API server gives new entries the indices that deletions have freed at the end of the live list.
     pub(crate) fn into_ordered_with_positions(self) -> (Vec<Node>, Vec<Option<usize>>) {
         let order = server_order(&self.ranks);
         let mut free = self.deleted;
@@ -55,18 +55,18 @@ impl RankedList {
     }
 }
 
-/// The keys that find entries in a `$setElementOrder` list.
+/// The keys with which entries are found in a `$setElementOrder` list.
 #[derive(Debug)]
 pub(crate) struct OrderKeys {
-    /// `None` for lists of scalars.
+    /// The keys; `None` for lists of scalars.
     keys: Option<MergeKeys>,
     /// The keys that each entry must have.
     default: Option<MergeKeys>,
 }
 
 impl OrderKeys {
-    /// Returns the API server's keys: the default keys, plus recommended keys and keys from `$patchMergeKey`
-    /// that the order mentions.
+    /// Returns the API server's keys: the default keys, and those recommended keys and keys from `$patchMergeKey` that
+    /// occur in the order.
     pub(crate) fn for_apiserver(list: Cursor<'_>, order: &[Node], patch: &[Node]) -> Self {
         let mut more = recommended_keys(list);
         more.extend(patch.iter().filter_map(patch_merge_key_names).flatten().map(SmolStr::from));
@@ -75,10 +75,10 @@ impl OrderKeys {
         Self::new(patch_merge_keys(list), more.into_iter())
     }
 
-    /// Returns the overlay rules' keys: all fields that the order mentions.
+    /// Returns the keys of the overlay rules: all fields that occur in the order.
     ///
     /// # Errors
-    /// An item of the order that lacks one of several merge keys.
+    /// An item of the order lacks one of several merge keys.
     pub(crate) fn for_overlay(list: Cursor<'_>, order: &[Node], at: &Trail<'_>) -> Result<Self> {
         let required_keys = patch_merge_keys(list);
         if required_keys.len() > 1 && list.list_type() != Some(ListType::Map) {
@@ -96,13 +96,13 @@ impl OrderKeys {
         let more: Vec<_> = more.filter(|key| seen.insert(key.clone())).collect();
         let needed: Vec<_> = needed.into_iter().map(|key| (key, KeyRule::Required)).collect();
         let more = more.into_iter().map(|key| (key, KeyRule::Optional));
-        // With several keys, null is not a value.
+        // With several keys, null is treated as absent.
         let null = if needed.len() > 1 { NullKey::Absent } else { NullKey::Value };
         let keys = |keys: Vec<_>| (!keys.is_empty()).then(|| MergeKeys::new(keys, null, KeyComparison::Data));
         Self { default: keys(needed.clone()), keys: keys(needed.into_iter().chain(more).collect()) }
     }
 
-    /// Returns the position of each identity in a list or in the order of one.
+    /// Returns the index of each identity in a list, or in its order.
     fn positions(
         &self,
         list: &[Node],
@@ -116,10 +116,10 @@ impl OrderKeys {
         Ok(positions)
     }
 
-    /// Returns entries with their positions in the live list. Their relative order does not change.
+    /// Returns entries with their indices in the live list. Their relative order does not change.
     ///
     /// # Errors
-    /// Entries without their keys.
+    /// An entry lacks its merge keys.
     pub(crate) fn ranked(&self, nodes: Vec<Node>, live: &[Node], at: &Trail<'_>) -> Result<RankedList> {
         let positions = self.positions(live, identify, at)?;
         let mut ranked = RankedList::from_patch(nodes);
@@ -130,11 +130,11 @@ impl OrderKeys {
         Ok(ranked)
     }
 
-    /// Sorts the entries that the order names in that order. The others are placed between them by their
-    /// positions in the live list.
+    /// Sorts the entries that the order contains. The other entries are placed between them by their indices in the
+    /// live list.
     ///
     /// # Errors
-    /// Entries without their keys.
+    /// An entry lacks its merge keys.
     pub(crate) fn reorder(
         &self,
         nodes: Vec<Node>,
@@ -151,10 +151,10 @@ impl OrderKeys {
         Ok(permuted(nodes, &server_order(&ranks)))
     }
 
-    /// Checks that all entries of the patch are in the order, and in the same sequence.
+    /// Checks that the order contains all entries of the patch, in the same sequence.
     ///
     /// # Errors
-    /// An entry that is missing there or out of sequence.
+    /// An entry is missing in the order, or has another place in the sequence.
     pub(crate) fn check(
         &self,
         patch: &[Node],
@@ -170,8 +170,8 @@ impl OrderKeys {
         for (position, entry) in patch.iter().enumerate() {
             let mut found = false;
             if let Some(action) = entry.get(PATCH).filter(|_| self.keys.is_some()) {
-                // As on the API server, other directives than deletions are errors only after the last item of
-                // the order.
+                // As on the API server, directives other than deletions are errors only after the last item of the
+                // order.
                 found = items.len() > 0 || action.as_str() == Some("delete");
             } else {
                 let identity = identify(default, entry, at, position)?;
@@ -202,10 +202,10 @@ fn mentioned(order: &[Node]) -> impl Iterator<Item = &str> {
     order.iter().filter_map(Node::as_map).flat_map(Map::iter).map(|(name, _)| name)
 }
 
-/// A function that identifies the entry at a position of a list, or of the order of the list.
+/// A function that identifies the entry at an index of a list, or of the order of a list.
 type Identify = fn(Option<&MergeKeys>, &Node, &Trail<'_>, usize) -> Result<Identity>;
 
-/// Returns the identity of the item at a position of the order of a list. Errors name the field of the order.
+/// Returns the identity of the item at an index of the order of a list. The field path of errors is that of the order.
 fn identify_item(
     keys: Option<&MergeKeys>,
     item: &Node,
@@ -218,7 +218,7 @@ fn identify_item(
     })
 }
 
-/// Returns the identity of the entry at a position of a list.
+/// Returns the identity of the entry at an index of a list.
 fn identify(keys: Option<&MergeKeys>, entry: &Node, list: &Trail<'_>, position: usize) -> Result<Identity> {
     match keys {
         Some(keys) => keys

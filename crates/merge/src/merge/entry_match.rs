@@ -1,7 +1,6 @@
-//! Matches entries of a patch with entries of a list, by the keys of the schema or by those that
-//! `$patchMergeKey` names.
+//! Matches entries of a patch with entries of a list, by the keys of the schema or the keys in `$patchMergeKey`.
 //!
-//! Validates the entries of the patch: the keys that they may name and must have.
+//! Validates the merge keys of the patch's entries.
 
 #[cfg(test)]
 mod tests;
@@ -22,12 +21,12 @@ use smp_text::yaml::Node;
 #[derive(Debug)]
 pub(crate) struct ListKeys<'s> {
     rules: Rules,
-    /// The keys of entries without `$patchMergeKey`; `None` if the list needs that directive.
+    /// The keys of entries without `$patchMergeKey`; `None` if the list requires `$patchMergeKey`.
     keys: Option<MergeKeys>,
     multiple_matches: MultipleMatches,
-    /// The keys that `$patchMergeKey` must name.
+    /// The keys that `$patchMergeKey` must contain.
     required_names: Vec<SmolStr>,
-    /// The keys that `$patchMergeKey` may name; empty if all are allowed.
+    /// The keys that `$patchMergeKey` may contain; empty if all are allowed.
     allowed_names: Vec<SmolStr>,
     /// The type of the entries.
     element: Cursor<'s>,
@@ -43,20 +42,21 @@ pub(crate) enum KeyPattern {
     Keys(MergeKeys),
 }
 
-/// The condition that finds the counterpart of an entry of a patch.
+/// The condition with which the counterpart of a patch's entry is found.
 #[derive(Debug)]
 pub(crate) struct EntryMatch {
     /// The identities to search for, in order of precedence.
     pub(crate) identities: Vec<(KeyPattern, Identity)>,
-    /// Set if `$patchMergeKey` names the keys.
+    /// True if the keys are those of `$patchMergeKey`.
     pub(crate) by_patch_merge_key: bool,
-    /// Set if the entry is a deletion.
+    /// True if the entry is a deletion.
     pub(crate) is_deletion: bool,
     pub(crate) multiple_matches: MultipleMatches,
 }
 
 impl EntryMatch {
-    /// Returns the quoted names of the keys of the list that the entry has; `None` with `$patchMergeKey`.
+    /// Returns the quoted names of the list's merge keys that the entry has, or `None` for an entry with
+    /// `$patchMergeKey`.
     pub(crate) fn own_keys(&self, list: &ListKeys<'_>) -> Option<Vec<String>> {
         let (pattern, _) = self.identities.first().filter(|_| !self.by_patch_merge_key)?;
         let names = match pattern {
@@ -118,10 +118,10 @@ impl<'s> ListKeys<'s> {
         }
     }
 
-    /// Returns the condition that finds the counterpart of an entry of a patch.
+    /// Returns the condition with which the counterpart of a patch's entry is found.
     ///
     /// # Errors
-    /// An entry that is not a map or lacks a key; a malformed directive.
+    /// An entry is not a map, lacks a key, or has a malformed directive.
     pub(crate) fn entry_match(&self, entry: &Node, at: &Trail<'_>) -> Result<EntryMatch> {
         let map = entry.as_map().ok_or_else(|| self.not_a_map_error(entry, at))?;
         let action = action(map, at)?;
@@ -144,7 +144,7 @@ impl<'s> ListKeys<'s> {
         })
     }
 
-    /// Returns the comparison of values for keys from `$patchMergeKey`.
+    /// Returns how the values of keys from `$patchMergeKey` are compared.
     fn comparison(&self) -> KeyComparison {
         match self.rules {
             Rules::Merge(MergeRules::Kustomize { .. } | MergeRules::Kyaml) => KeyComparison::Text,
@@ -152,8 +152,8 @@ impl<'s> ListKeys<'s> {
         }
     }
 
-    /// Returns the match by keys from `$patchMergeKey` with the entry's values. A null value means that the key
-    /// only has to be present.
+    /// Returns the match by keys from `$patchMergeKey` with the entry's values. If a value is null, the key only has to
+    /// be present.
     fn by_named_keys(
         &self,
         named: &[(SmolStr, KeyValue)],
@@ -169,9 +169,9 @@ impl<'s> ListKeys<'s> {
         let by_presence = named.iter().any(|(_, value)| is_null(value));
         let exact = keys(&|_, value| if is_null(value) { KeyRule::Present } else { KeyRule::Optional });
         let otherwise = match self.rules {
-            // A deletion must not remove an entry that only lacks the key.
+            // A deletion must not remove an entry because it lacks the key.
             _ if by_presence && delete => None,
-            // If no entry has the key, the patch was already applied and the entry without the key matches.
+            // If no entry has the key, the patch was already applied, so the entry without the key matches.
             _ if by_presence => Some(keys(&|_, _| KeyRule::Optional)),
             Rules::Patch(PatchRules::Apiserver) => None,
             _ => Some(keys(&|name, _| self.rule_of_named(name))),
@@ -188,8 +188,8 @@ impl<'s> ListKeys<'s> {
         }
     }
 
-    /// Returns the rule of a key from `$patchMergeKey`: its default is used only if the list has keys of its
-    /// own.
+    /// Returns the rule of a key from `$patchMergeKey`. Its default is used only if the list has merge keys in the
+    /// schema.
     fn rule_of_named(&self, name: &str) -> KeyRule {
         let default = self.keys.as_ref().and_then(|_| default_rule(self.element, name, self.comparison()));
         default.unwrap_or(KeyRule::Optional)
@@ -243,8 +243,7 @@ impl<'s> ListKeys<'s> {
         Ok(keys.into_iter().map(SmolStr::from).collect())
     }
 
-    /// Returns the problem with the names in `$patchMergeKey`: a duplicate, or a field that the type does not
-    /// have.
+    /// Returns an error message for the names in `$patchMergeKey` if one occurs twice or is not a field of the type.
     fn problem_of_names(&self, keys: &[&str]) -> Option<String> {
         let mut seen = FxHashSet::default();
         if let Some(duplicate) = keys.iter().find(|key| !seen.insert(**key)) {
@@ -257,10 +256,10 @@ impl<'s> ListKeys<'s> {
         Some(format!("`{unknown}` in `{PATCH_MERGE_KEY}` is not a field of the entries of this list"))
     }
 
-    /// Checks that an entry has the keys of the list.
+    /// Checks that an entry has the merge keys of the list.
     ///
     /// # Errors
-    /// A missing key, or a value that is not allowed in a key.
+    /// A key is missing or has a value that is not allowed.
     pub(crate) fn check_keys(&self, entry: &Node, at: &Trail<'_>) -> Result<()> {
         match self.identify(entry, &KeyPattern::Own) {
             Some(_) => Ok(()),
@@ -268,7 +267,7 @@ impl<'s> ListKeys<'s> {
         }
     }
 
-    /// Returns all keys that the entry could name, if there are more than it uses.
+    /// Returns all keys that the entry could list in `$patchMergeKey`, if there are more than it uses.
     pub(crate) fn unused_keys(&self, entry: &Node) -> Option<String> {
         let all: Vec<SmolStr> = if self.allowed_names.is_empty() {
             self.list.list_map_keys().map(SmolStr::from).collect()
@@ -297,7 +296,7 @@ impl<'s> ListKeys<'s> {
 
     /// Returns the error for an entry that is not a map.
     pub(crate) fn not_a_map_error(&self, entry: &Node, at: &Trail<'_>) -> Diagnostic {
-        // kustomize looks up the key first.
+        // kustomize looks up the key before it checks the type.
         let code = if self.rules.is_kustomize() { Code::MissingMergeKey } else { Code::WrongType };
         let message = format!("an entry of this list must be a map and is {}", entry.type_name());
         at.error(code, message).at(entry.span())
@@ -306,7 +305,7 @@ impl<'s> ListKeys<'s> {
     /// Checks that no two entries have the same keys. Entries with `$patchMergeKey` are skipped.
     ///
     /// # Errors
-    /// Two entries with the same keys.
+    /// Two entries have the same keys.
     pub(crate) fn check_distinct<'n>(
         &self,
         entries: impl Iterator<Item = &'n Node>,
@@ -328,7 +327,7 @@ impl<'s> ListKeys<'s> {
     }
 }
 
-/// Returns the positions of the first two entries with the same identity.
+/// Returns the indices of the first two entries with the same identity.
 pub(crate) fn first_duplicate(names: &[Option<Identity>]) -> Option<[usize; 2]> {
     let named = || names.iter().enumerate().filter_map(|(i, name)| Some((i, name.as_ref()?)));
     if names.len() <= PAIRWISE_LIMIT {
@@ -339,7 +338,7 @@ pub(crate) fn first_duplicate(names: &[Option<Identity>]) -> Option<[usize; 2]> 
     named().find_map(|(i, name)| seen.insert(name, i).map(|first| [first, i]))
 }
 
-/// Returns the match by the keys that the entry has.
+/// Returns the match by those keys that the entry has.
 fn by_own_keys(keys: &MergeKeys, identity: Identity) -> (KeyPattern, Identity) {
     let is_set = |value: &KeyValue| *value != KeyValue::Absent;
     if identity.values().iter().all(is_set) {
@@ -352,8 +351,7 @@ fn by_own_keys(keys: &MergeKeys, identity: Identity) -> (KeyPattern, Identity) {
     (KeyPattern::Keys(known), values.into_iter().cloned().collect())
 }
 
-/// Returns the error for an entry without an identity: it names the missing keys, or those with unusable
-/// values.
+/// Returns the error for an entry without an identity. It names the missing keys, or the keys with invalid values.
 pub(crate) fn unidentified_entry_error(keys: &MergeKeys, entry: &Node, at: &Trail<'_>) -> Diagnostic {
     let missing = keys.missing_keys(entry);
     if !missing.is_empty() {
@@ -380,7 +378,7 @@ fn missing_keys(missing: &[&str], all: &[SmolStr], entry: &Node, at: &Trail<'_>)
         .help(format!("entries of this list are merged by `{}`: set a value {needs}", all.join("`, `")))
 }
 
-/// Formats keys as "merge key `a`" or "merge keys `a`, `b`".
+/// Formats keys, for example as "merge key `a`" or "merge keys `a`, `b`".
 fn quoted_keys(what: &str, keys: &[&str]) -> String {
     let plural = plural(keys.len(), "", "s");
     format!("{what}{plural} `{}`", keys.join("`, `"))

@@ -1,6 +1,6 @@
-//! The loop over the fields of a map that a patch is merged into.
+//! The loop over the fields of a map into which a patch is merged.
 //!
-//! Places and removes fields; the engines decide how two values merge.
+//! Inserts and removes fields. The merge engines determine how two values merge.
 
 use rustc_hash::FxHashSet;
 
@@ -12,7 +12,7 @@ use smp_text::yaml::{Entry, Map, Node, Value};
 /// The result of merging one field.
 #[derive(Debug)]
 pub(crate) enum MergedField {
-    /// Nothing to do: changed in place, or still absent.
+    /// The value was changed in place, or the field is still absent.
     InPlace,
     /// A new value.
     Value(Node),
@@ -21,7 +21,7 @@ pub(crate) enum MergedField {
 }
 
 impl MergedField {
-    /// Creates a value, or a removal for `None`.
+    /// Converts a merged value; `None` stands for a removed field.
     pub(crate) fn from_option(value: Option<Node>) -> Self {
         value.map_or(Self::Removed, Self::Value)
     }
@@ -58,7 +58,7 @@ pub(crate) fn merge<'p, E>(
     Ok(())
 }
 
-/// Sets a value, and keeps the old comments if the new value has none.
+/// Sets a value. Keeps the old comments if the new value has none.
 pub(crate) fn replace_value(dest: &mut Node, mut value: Node) {
     if value.meta.comments.is_none() {
         value.meta.comments = dest.meta.comments.take();
@@ -74,7 +74,7 @@ pub(crate) fn non_directives(patch: &Map) -> impl Iterator<Item = &Entry> {
 /// Returns the maps of the target and of the patch.
 ///
 /// # Errors
-/// A value that is not a map.
+/// A value is not a map.
 pub(crate) fn target_and_patch<'n>(dest: &'n mut Node, patch: &'n Node) -> Result<(&'n mut Map, &'n Map)> {
     let wrong = |node: &Node, what: &str| {
         let message = format!("{what} must be a map and is {}", node.type_name());
@@ -87,10 +87,10 @@ pub(crate) fn target_and_patch<'n>(dest: &'n mut Node, patch: &'n Node) -> Resul
     }
 }
 
-/// Applies `$retainKeys`: removes fields that it does not name. The patch must not set other fields.
+/// Applies `$retainKeys`: removes fields that it does not list. The patch must not set other fields.
 ///
 /// # Errors
-/// A malformed directive; a field that the patch sets but the directive does not name.
+/// The directive is malformed, or does not list a field that the patch sets.
 pub(crate) fn retain_keys(dest: &mut Map, patch: &Map, at: &Trail<'_>) -> Result<()> {
     let Some(directive) = patch.get(RETAIN_KEYS) else { return Ok(()) };
     let wrong = |message: String, node: &Node| {

@@ -1,7 +1,7 @@
 //! The identity of an entry within its list: the values of its merge keys, or the entry itself.
 //!
-//! This is the only implementation. The treatment of absent and null keys and the comparison of values are
-//! parameters that `association` and the engines set.
+//! This is the only implementation of identities. `association` and the merge engines set how absent and null keys are
+//! treated and how values are compared.
 
 use smol_str::{SmolStr, format_smolstr};
 
@@ -9,10 +9,10 @@ use smp_text::diagnostic::Result;
 use smp_text::path::{PathElement, PathValue};
 use smp_text::yaml::{Map, Node, Resolved, resolve_plain, to_json};
 
-/// Lists up to this length are compared pairwise instead of by a hash map.
+/// Lists up to this length are compared pairwise and not with a hash map.
 pub(crate) const PAIRWISE_LIMIT: usize = 16;
 
-/// A scalar as data, for comparison and look-up. Whole floats are integers, as in JSON.
+/// The data of a scalar, for comparison and lookup. Whole floats are integers, as in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum KeyValue {
     /// The field is absent.
@@ -77,7 +77,7 @@ impl KeyValue {
     }
 }
 
-/// The comparison of key values.
+/// The way in which key values are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyComparison {
     /// By data: `80` equals `8e1` but not `"80"`. Maps and lists cannot be keys.
@@ -104,7 +104,7 @@ impl KeyComparison {
         match resolve_plain(json) {
             _ if json.starts_with('"') => {
                 let text: String = serde_json::from_str(json).ok()?;
-                // Compared as text, an empty default identifies nothing.
+                // If values are compared as text, an empty default identifies no entry.
                 (self == Self::Data || !text.is_empty()).then(|| KeyValue::Str(text.into()))
             }
             Resolved::Null => None,
@@ -114,27 +114,27 @@ impl KeyComparison {
     }
 }
 
-/// The treatment of null keys.
+/// The way in which null keys are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NullKey {
     /// Null is an ordinary value.
     Value,
     /// Null is treated as an absent field.
     Absent,
-    /// Null is invalid: the entry has no identity.
+    /// Null is invalid: an entry with a null key has no identity.
     Rejected,
 }
 
-/// The part that one key has in the identity of an entry.
+/// The part of an entry's identity that one key contributes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyRule {
-    /// Its value; an entry without the key has no identity.
+    /// The value of the key. An entry without the key has no identity.
     Required,
-    /// Its value; absence counts as a value, too.
+    /// The value of the key, or its absence, which is then a value like any other.
     Optional,
-    /// Its value, or this default if absent.
+    /// The value of the key, or this default if the key is absent.
     Default(KeyValue),
-    /// Its presence; all values are equal.
+    /// The presence of the key. All values are equal.
     Present,
 }
 
@@ -153,7 +153,7 @@ impl Identity {
     /// Returns the identity of an entry that is identified by its own value.
     ///
     /// # Errors
-    /// Infinity or NaN within a map or list.
+    /// A map or list contains infinity or NaN.
     pub fn from_value(entry: &Node) -> Result<Self> {
         match KeyValue::from_node(entry) {
             Some(value) => Ok(Self::One(value)),
@@ -182,7 +182,7 @@ impl FromIterator<KeyValue> for Identity {
     }
 }
 
-/// The merge keys of a list, with their rules.
+/// The merge keys of a list and their rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeKeys {
     names: Vec<SmolStr>,
@@ -209,18 +209,18 @@ impl MergeKeys {
         &self.names
     }
 
-    /// Returns the comparison of their values.
+    /// Returns how the values of the keys are compared.
     #[must_use]
     pub fn comparison(&self) -> KeyComparison {
         self.comparison
     }
 
-    /// Returns the names with their rules.
+    /// Returns the names of the keys with their rules.
     pub fn iter(&self) -> impl Iterator<Item = (&SmolStr, &KeyRule)> {
         self.names.iter().zip(&self.rules)
     }
 
-    /// Returns true for several keys that are all required.
+    /// Returns true if there are several keys and all are required.
     pub(crate) fn are_all_required(&self) -> bool {
         self.rules.len() > 1 && self.rules.iter().all(|rule| *rule == KeyRule::Required)
     }
@@ -235,7 +235,7 @@ impl MergeKeys {
         }
     }
 
-    /// Returns the value of a key after the treatment of null.
+    /// Returns the value of the key at index `i`, with null treated as configured.
     fn read(&self, map: &Map, i: usize) -> Option<KeyValue> {
         match (self.comparison.value(map, &self.names[i])?, self.null) {
             (KeyValue::Null, NullKey::Rejected) => None,
@@ -253,8 +253,7 @@ impl MergeKeys {
         }
     }
 
-    /// Returns the required keys that an entry lacks: those that are absent, and those that are null unless
-    /// null is a value.
+    /// Returns the required keys that an entry lacks. Null keys are missing unless null is a value.
     #[must_use]
     pub fn missing_keys(&self, entry: &Node) -> Vec<&str> {
         let Some(map) = entry.as_map() else { return Vec::new() };
@@ -269,7 +268,7 @@ impl MergeKeys {
         (0..self.names.len()).filter(is_missing).map(|i| self.names[i].as_str()).collect()
     }
 
-    /// Returns the keys of an entry that have invalid values: maps, lists, and null if that is rejected.
+    /// Returns the keys of an entry that have invalid values: maps, lists, and null if it is rejected.
     #[must_use]
     pub fn invalid_keys(&self, entry: &Node) -> Vec<&str> {
         let Some(map) = entry.as_map() else { return Vec::new() };
@@ -277,7 +276,7 @@ impl MergeKeys {
         (0..self.names.len()).filter(is_unusable).map(|i| self.names[i].as_str()).collect()
     }
 
-    /// Returns the path element of an entry with that identity, without absent keys.
+    /// Returns the path element of an entry with an identity, without absent keys.
     #[must_use]
     pub fn path_element(&self, identity: &Identity) -> PathElement {
         let pairs = self.names.iter().zip(identity.values()).filter(|(_, value)| **value != KeyValue::Absent);

@@ -9,8 +9,8 @@ use crate::schema::Schema;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
-/// Merges the fields of `source` over those of `dest`. Values of the source win, its nulls remove values, and
-/// fields that only `dest` has stay. Null means a missing object.
+/// Merges the fields of `source` into `dest`. Values of the source win, null in the source removes a value, and fields
+/// that only `dest` has stay. Null as a whole argument stands for a missing object.
 ///
 /// Types are looked up by the apiVersion and kind of the objects.
 ///
@@ -28,14 +28,14 @@ use smp_text::yaml::Node;
 /// ```
 ///
 /// # Errors
-/// Those of [`merge2`].
+/// The errors of [`merge2`].
 pub fn merge(dest: &Value, source: &Value, schema: &Schema, options: &MergeOptions) -> Result<Merged<Value>> {
     Ok(merge2(to_node(dest), &Node::from(source), schema, options)?.into_json())
 }
 
-/// Merges the changes from `original` to `updated` into `dest`. Null means a missing object.
+/// Merges the changes from `original` to `updated` into `dest`. Null as a whole argument stands for a missing object.
 ///
-/// A value that both sides changed differently is a conflict; the options decide which side wins.
+/// A value that both sides changed differently is a conflict. The options determine which side wins.
 ///
 /// ```
 /// use strategic_merge_patch::merge::{MergeOptions, json};
@@ -51,7 +51,7 @@ pub fn merge(dest: &Value, source: &Value, schema: &Schema, options: &MergeOptio
 /// ```
 ///
 /// # Errors
-/// Those of [`merge3`](super::merge3()).
+/// The errors of [`merge3`](super::merge3()).
 pub fn merge3(
     original: &Value,
     updated: &Value,

@@ -1,6 +1,6 @@
 //! A list with merge keys while a patch is merged into it.
 //!
-//! Finds the matching entries. The engines decide how two entries merge and how the result is ordered.
+//! Finds the matching entries. The merge engines determine how two entries merge and how the result is sorted.
 
 use rustc_hash::FxHashMap;
 
@@ -12,7 +12,7 @@ use super::trail::Trail;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::Node;
 
-/// A list during the merge. Deleted entries leave an empty slot, and new ones are appended.
+/// A list during the merge. Deleted entries leave an empty slot, and new entries are appended.
 #[derive(Debug)]
 pub(crate) struct KeyedList<'k> {
     keys: &'k ListKeys<'k>,
@@ -21,10 +21,10 @@ pub(crate) struct KeyedList<'k> {
     pub(crate) live_count: usize,
     /// The number of deleted live entries.
     pub(crate) deleted_count: usize,
-    /// The match conditions of the entries of the patch.
+    /// The match conditions of the patch's entries.
     pub(crate) conditions: Vec<EntryMatch>,
-    /// An index of the live entries for each key pattern in use, starting with the list's own keys. Matches
-    /// refer to the entries as they were before the merge.
+    /// An index of the live entries for each key pattern in use. The first one is for the list's own keys. The indexes
+    /// contain the entries as they were before the merge.
     indexes: Vec<(KeyPattern, Index)>,
     /// The first entry of the patch that matched each slot.
     pub(crate) matched_by: Vec<Option<usize>>,
@@ -34,7 +34,7 @@ impl<'k> KeyedList<'k> {
     /// Creates the list and the match conditions of the entries of a patch.
     ///
     /// # Errors
-    /// Those of [`ListKeys::entry_match`].
+    /// The errors of [`ListKeys::entry_match`].
     pub(crate) fn new(
         live: Vec<Node>,
         patch: &[Node],
@@ -67,11 +67,12 @@ impl<'k> KeyedList<'k> {
         })
     }
 
-    /// Merges the entries of a patch into their matches, deletions first. `merge` combines the match, if any,
-    /// with the entry of the patch.
+    /// Merges the entries of a patch into their matches. Deletions are applied first. `merge` combines the matching
+    /// entry, if any, with the entry of the patch.
     ///
     /// # Errors
-    /// Those of `merge`; several matches; two entries of the patch for one match, which only the API server accepts.
+    /// The errors of `merge`. An entry of the patch has several matches. Except with the API server's rules, also if
+    /// two entries of the patch have the same match.
     pub(crate) fn merge(
         &mut self,
         patch: &[Node],
@@ -94,7 +95,7 @@ impl<'k> KeyedList<'k> {
     /// Deletes the entries that the patch deletes.
     ///
     /// # Errors
-    /// With kustomize's rules, several matches of an entry without `$patchMergeKey`.
+    /// With kustomize's rules, an entry without `$patchMergeKey` has several matches.
     pub(crate) fn delete(&mut self, patch: &[Node], at: &Trail<'_>) -> Result<()> {
         let Self { keys, entries, conditions, indexes, .. } = self;
         for (i, condition) in conditions.iter().enumerate().filter(|(_, condition)| condition.is_deletion) {
@@ -117,7 +118,7 @@ impl<'k> KeyedList<'k> {
     /// Returns the slot that an entry of the patch matches.
     ///
     /// # Errors
-    /// Several matches; a match that another entry of the patch has already used.
+    /// The entry has several matches, or another entry of the patch has already used the match.
     pub(crate) fn find(&mut self, i: usize, entry: &Node, at: &Trail<'_>) -> Result<Option<usize>> {
         let Self { keys, entries, conditions, indexes, .. } = self;
         let keys = *keys;
@@ -156,7 +157,7 @@ impl<'k> KeyedList<'k> {
         }
     }
 
-    /// Records that an entry of the patch, given by its position, matched a slot.
+    /// Records that the entry at an index of the patch matched a slot.
     pub(crate) fn mark_matched(&mut self, slot: usize, patch_index: usize) {
         self.matched_by[slot].get_or_insert(patch_index);
     }
@@ -179,7 +180,7 @@ impl<'k> KeyedList<'k> {
         self.indexes.first().and_then(|(_, index)| index.identities[slot].as_ref())
     }
 
-    /// Returns the entries in order, with the new ones at the end.
+    /// Returns the entries in order. New entries are at the end.
     pub(crate) fn into_entries(self) -> Vec<Node> {
         self.entries.into_iter().flatten().collect()
     }
@@ -195,7 +196,7 @@ fn matching_slots(
     index.into_iter().flat_map(|(_, index)| index.find(identity, |slot| entries[slot].is_some()))
 }
 
-/// The help for ambiguous entries if no more keys can distinguish them.
+/// The help for ambiguous entries if there are no more keys to distinguish them.
 const UNIQUE_KEYS_HELP: &str =
     "entries of this list must have unique keys: remove or change the other entries first";
 
@@ -232,7 +233,7 @@ const END: u32 = u32::MAX;
 struct Index {
     /// The identity of each slot, if any.
     identities: Vec<Option<Identity>>,
-    /// For long lists: the slots of each identity in order, as a chain through `next`.
+    /// For long lists: the slots of each identity in order, as a chain linked by `next`.
     chains: FxHashMap<Identity, Chain>,
     next: Vec<u32>,
 }
@@ -264,9 +265,9 @@ impl Index {
         }
     }
 
-    /// Returns the remaining slots with that identity, in order.
+    /// Returns the remaining slots with an identity, in order.
     ///
-    /// Deleted slots at the front of a chain are dropped, so that repeated look-ups stay cheap.
+    /// Removes deleted slots at the front of a chain, so that repeated lookups stay fast.
     fn find(&mut self, identity: &Identity, alive: impl Fn(usize) -> bool) -> impl Iterator<Item = usize> {
         let mut next_slot = END as usize;
         if self.next.is_empty() {

@@ -10,9 +10,9 @@ use smp_text::yaml::Node;
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]
 pub struct Merged<T = Node> {
-    /// The result; `None` if the object is deleted. An object that only lost all of its fields is an empty map.
+    /// The result; `None` if the object is deleted. An object that only lost all its fields is an empty map.
     pub node: Option<T>,
-    /// Warnings about changes that may be unintended, such as a list that was replaced for lack of a schema.
+    /// Warnings about changes that may be unintended, such as a list that was replaced because it has no schema.
     pub warnings: Vec<Diagnostic>,
     /// The conflicts of the merge, in the order of the walk.
     pub conflicts: Vec<Conflict<T>>,
@@ -25,11 +25,11 @@ impl Merged {
     }
 }
 
-/// A field that both sides changed to different values. In a two-way merge, a field that has different types
-/// (map, list or scalar) in the two versions.
+/// A field that both sides changed to different values. In a two-way merge, it is a field with different types (map,
+/// list or scalar) in the two versions.
 ///
-/// A value is `None` if its version lacks the field. As a [`Node`], it has its source location: [`Node::span`].
-/// `Debug` omits the values, because those of a Secret must not get into logs.
+/// A value is `None` if its version lacks the field. A [`Node`] has its source location ([`Node::span`]). `Debug` omits
+/// the values, because values of a Secret must not be logged.
 ///
 /// ```
 /// use serde_json::json;
@@ -53,9 +53,9 @@ pub struct Conflict<T = Node> {
     pub updated: Option<T>,
     /// The value in dest.
     pub dest: Option<T>,
-    /// Set for a list that is replaced only because no schema defines how its entries merge.
+    /// True for a list that is replaced only because no schema defines how its entries merge.
     pub unknown_list: bool,
-    /// The side whose value the result has, or which removed the value.
+    /// The side whose value is in the result, or that removed the value.
     pub winner: ConflictSide,
 }
 
@@ -85,7 +85,7 @@ impl<T> fmt::Debug for Conflict<T> {
 /// One side of a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ConflictSide {
-    /// The updated version; in a two-way merge the source.
+    /// The updated version. In a two-way merge, the source.
     Updated,
     /// Dest.
     Dest,

@@ -1,15 +1,15 @@
 //! Merges YAML trees: strategic merge patches into objects, and two or three versions of one object.
 //!
-//! Each set of [`Rules`] has its own engine, written as one recursive function: `overlay`, `apiserver` and
-//! `lossless`. The rules of kustomize and kyaml share `kyaml`, which repeats kyaml's tree walk because the
-//! result depends on it. The entry points are [`apply`], [`merge2`] and [`merge3`]; [`json`] has those for
+//! Each set of [`Rules`] has its own engine, written as one recursive function: `overlay`, `apiserver` and `lossless`.
+//! The rules of kustomize and kyaml share the engine `kyaml`, which walks trees in the same order as kyaml because the
+//! result depends on it. The entry points are [`apply`], [`merge2`] and [`merge3`]; [`json`] contains those for
 //! `serde_json` values.
 //!
-//! The shared parts: `association` tells how a list merges, `identity` holds merge keys and their values, and
-//! `entry_match` finds the entry that an entry of a patch refers to. `keyed_list` holds the list during the
-//! merge; `element_order` and `order` compute the final order. `fields` is the loop over the fields of a map,
-//! and `align` matches the fields and entries of several versions. This module knows nothing of resources or of
-//! how patches are created, but it joins the two halves of a three-way patch.
+//! The common parts are: `association` determines how a list merges, `identity` contains merge keys and their values,
+//! and `entry_match` finds the entry to which an entry of a patch refers. `keyed_list` contains the list during the
+//! merge; `element_order` and `order` compute the final order. `fields` is the loop over the fields of a map, and
+//! `align` matches the fields and entries of several versions. This module knows nothing of resources, nor how patches
+//! are created, but it joins the two parts of a three-way patch.
 
 pub mod align;
 pub(crate) mod apiserver;

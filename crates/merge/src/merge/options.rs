@@ -10,16 +10,15 @@ pub enum ListOrder {
     /// After the existing entries.
     #[default]
     Append,
-    /// Before the existing entries. With kyaml's rules, entries that the patch changes also move to the front,
-    /// as in `kustomize build`. In a three-way merge only new entries do, because kyaml has no such option
-    /// there.
+    /// Before the existing entries. With kyaml's rules, entries that the patch changes also move to the front, as in
+    /// `kustomize build`. In a three-way merge only new entries move, because kyaml has no such option there.
     Prepend,
 }
 
-/// The keys that identify list entries without a schema.
+/// The keys that identify list entries if there is no schema.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum InferKeys {
-    /// None: such lists are replaced.
+    /// None: lists without a schema are replaced.
     #[default]
     Off,
     /// The first of these keys that all entries of the list have. With the lossless rules, its values must also
@@ -28,13 +27,13 @@ pub enum InferKeys {
 }
 
 impl InferKeys {
-    /// Returns `name` only, as in current kyaml.
+    /// Returns only `name`, as in current kyaml.
     #[must_use]
     pub fn name() -> Self {
         Self::Keys(vec![SmolStr::new_static("name")])
     }
 
-    /// Returns the seven keys of the original merge tools, in their order.
+    /// Returns the seven keys of the original kpt merge tools, in their order.
     #[must_use]
     pub fn common() -> Self {
         let keys = ["mountPath", "devicePath", "ip", "type", "topologyKey", "name", "containerPort"];
@@ -61,11 +60,11 @@ pub enum ConflictPolicy {
     Dest,
 }
 
-/// The meaning of null in a lossless three-way merge.
+/// The treatment of null in a lossless three-way merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NullPolicy {
-    /// An ordinary value while versions are equal: a change by one side wins, null or not. If both sides
-    /// changed the field, null removes it.
+    /// Null is a value like any other if only one side changed the field. If both sides changed it, null removes the
+    /// field.
     #[default]
     Keep,
     /// Null in the updated version or in dest always removes the field.
@@ -87,11 +86,11 @@ pub struct MergeOptions {
     /// The position of new list entries. `None` uses the default of the rules: kyaml appends them, and a
     /// lossless three-way merge inserts them after their predecessor in their own version.
     pub list_order: Option<ListOrder>,
-    /// The keys for lists without a schema.
+    /// The keys that identify the entries of lists without a schema.
     pub infer_keys: InferKeys,
     /// The side that wins conflicts.
     pub conflicts: ConflictPolicy,
-    /// The meaning of null under the lossless rules; with kyaml's rules null always removes the field.
+    /// The treatment of null under the lossless rules. Under kyaml's rules, null always removes the field.
     pub nulls: NullPolicy,
 }
 
@@ -103,8 +102,7 @@ impl Default for MergeOptions {
 }
 
 impl MergeOptions {
-    /// Returns lossless options: lists without a schema merge by the usual keys, and the updated value wins
-    /// conflicts.
+    /// Returns lossless options: lists without a schema merge by common keys, and the updated value wins conflicts.
     #[must_use]
     pub fn lossless() -> Self {
         Self {
@@ -129,14 +127,14 @@ impl MergeOptions {
         Self { rules: MergeRules::Kyaml, list_order: Some(list_order), infer_keys, ..Self::lossless() }
     }
 
-    /// Sets the position of new list entries; `None` uses the default of the rules.
+    /// Sets the position of new list entries. `None` uses the default of the rules.
     #[must_use]
     pub fn list_order(mut self, order: impl Into<Option<ListOrder>>) -> Self {
         self.list_order = order.into();
         self
     }
 
-    /// Sets the keys for lists without a schema.
+    /// Sets the keys that identify the entries of lists without a schema.
     #[must_use]
     pub fn infer_keys(mut self, keys: InferKeys) -> Self {
         self.infer_keys = keys;
@@ -150,14 +148,14 @@ impl MergeOptions {
         self
     }
 
-    /// Sets the meaning of null.
+    /// Sets the treatment of null.
     #[must_use]
     pub fn nulls(mut self, policy: NullPolicy) -> Self {
         self.nulls = policy;
         self
     }
 
-    /// Returns the exceptions from kustomize's data losses.
+    /// Returns the exceptions to kustomize's rules.
     pub(super) fn exceptions(&self) -> Exceptions {
         match self.rules {
             MergeRules::Kustomize { exceptions } => exceptions,

@@ -1,22 +1,22 @@
 //! The order of the entries of a merged list, computed after the merge.
 //!
-//! Operates on positions only, not on nodes or keys.
+//! Operates only on positions, not on nodes or keys.
 
-/// The positions that the order of an entry depends on.
+/// The positions that determine the order of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rank {
     /// The position in the patch, if any.
     pub patch: Option<usize>,
     /// The position in the live list, if any.
     pub live: Option<usize>,
-    /// Set for entries that come after the others of their side, as deletions in a patch do.
+    /// True for an entry that comes after all others of its side, such as a deletion in a patch.
     pub last: bool,
 }
 
-/// Returns the indexes of entries in the API server's order.
+/// Returns the indices of entries in the API server's order.
 ///
-/// Entries of the patch have the patch's order, and the others the live order. The two lists are interleaved by
-/// the positions in the live list, if both entries have one (apimachinery 0.36, `normalizeElementOrder`).
+/// Entries of the patch have the order of the patch, and the others have the live order. The two lists are interleaved
+/// by the positions in the live list, if both compared entries have one (apimachinery 0.36, `normalizeElementOrder`).
 #[must_use]
 pub fn server_order(ranks: &[Rank]) -> Vec<usize> {
     let (patched, rest): (Vec<usize>, Vec<usize>) = (0..ranks.len()).partition(|&i| ranks[i].patch.is_some());
@@ -53,13 +53,13 @@ fn side(items: &[usize], ranks: &[Rank], position: impl Fn(&Rank) -> Option<usiz
     rest
 }
 
-/// Sorts entries with and without positions. An entry without a position goes before all earlier ones; an
-/// entry with a position goes before earlier ones that are greater or have none.
+/// Sorts entries with and without positions. An entry without a position is inserted before all earlier ones. An entry
+/// with a position is inserted before earlier ones that have a greater position or none.
 ///
 /// This is the result of Go's insertion sort with a comparison that returns "less" for every entry without a
 /// position (apimachinery 0.36, lists of up to 20 entries). It only happens with an empty `$setElementOrder`.
 ///
-/// Go sorts longer lists in blocks. Here they get all entries without a position first.
+/// Go sorts longer lists in blocks. Here, all entries without a position come first in such a list.
 fn with_unpositioned(items: &[usize], position: impl Fn(usize) -> Option<usize>) -> Vec<usize> {
     if items.len() > 20 {
         let (mut known, mut unpositioned): (Vec<usize>, Vec<usize>) =
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn new_entries_come_before_later_live_entries() {
-        // Live a b, patch new b: new is not in the live list, so nothing comes before it.
+        // Live a b, patch new b: new is not in the live list, so it comes first.
         let ranks = ranks(&[(None, Some(0)), (Some(1), Some(1)), (Some(0), None)]);
         assert_eq!(server_order(&ranks), [2, 0, 1]);
     }

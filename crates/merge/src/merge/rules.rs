@@ -1,7 +1,6 @@
 //! The sets of merge rules.
 //!
-//! Command-line values are resolved to these before a merge starts. The rules never depend on the merged
-//! objects.
+//! Command-line values are converted to these sets before a merge starts. The rules never depend on the merged objects.
 
 /// Rules for creating and applying strategic merge patches.
 ///
@@ -29,16 +28,15 @@
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PatchRules {
-    /// All directives of the schema, with precedence for list types and list map keys. Existing entries keep
-    /// their order.
+    /// All directives of the schema. List types and list map keys take precedence. Existing entries keep their order.
     Overlay,
-    /// The API server's rules (apimachinery 0.36): patch strategies and patch merge keys only.
+    /// The API server's rules (apimachinery 0.36): only patch strategies and patch merge keys.
     Apiserver,
 }
 
 /// Rules for merging two or three versions of an object.
 ///
-/// They can also [apply](super::apply) a patch, but patches cannot be created for them:
+/// These rules can also [apply](super::apply) a patch, but patches cannot be created for them:
 ///
 /// ```compile_fail
 /// use strategic_merge_patch::merge::MergeRules;
@@ -58,17 +56,17 @@ pub enum PatchRules {
 pub enum MergeRules {
     /// The rules by which `kustomize build` applies a strategic merge patch.
     Kustomize {
-        /// Exceptions where kustomize's rules lose data.
+        /// The exceptions in the cases in which kustomize's rules lose data.
         exceptions: Exceptions,
     },
-    /// The rules of merge2 and merge3 of kyaml, the library behind kustomize and kpt, bug for bug.
+    /// The rules of merge2 and merge3 in kyaml, the library of kustomize and kpt, bug for bug.
     Kyaml,
-    /// Changes of one version are taken, changes of both are conflicts, and nothing is dropped without a
+    /// A change in one version is applied, different changes in both are a conflict, and nothing is dropped without a
     /// warning.
     Lossless,
 }
 
-/// Rules for applying a strategic merge patch: all patch and merge rules.
+/// Rules for applying a strategic merge patch: a patch rule or a merge rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rules {
     /// Patch rules.
@@ -95,15 +93,14 @@ impl From<MergeRules> for Rules {
     }
 }
 
-/// The exceptions from kustomize's data losses.
+/// The exceptions to kustomize's rules that lose data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Exceptions {
     /// None: bug for bug.
     None,
     /// The exceptions that the documentation lists as intentional differences.
     ///
-    /// A patch entry without its merge key and two entries with equal keys are errors. Absent keys have the
-    /// default of the schema. `$patchMergeKey` is supported. Lists of custom resources merge by their list map
-    /// keys.
+    /// A patch entry without its merge key is an error, and so are two entries with equal keys. Absent keys have the
+    /// default of the schema. `$patchMergeKey` is supported. Lists of custom resources merge by their list map keys.
     Documented,
 }

@@ -1,4 +1,4 @@
-//! Test helpers: tables of merges over a small schema with all merge directives.
+//! Test helpers: tables of merges that use a small schema with all merge directives.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! The field path of a recursive function, kept on the stack. It costs nothing until an error needs it.
+//! The field path of a recursive function. It is on the stack and costs nothing until an error needs it.
 
 use smol_str::SmolStr;
 
@@ -7,7 +7,7 @@ use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::path::{FieldPath, PathElement, PathValue};
 use smp_text::yaml::Node;
 
-/// The path elements from the root to a value; each call extends that of its caller.
+/// The path elements from the root to a value. Each call extends the path of its caller.
 #[derive(Debug, Clone, Copy)]
 pub struct Trail<'t> {
     parent: Option<&'t Trail<'t>>,
@@ -25,19 +25,19 @@ enum TrailElement<'t> {
 }
 
 impl<'t> Trail<'t> {
-    /// Returns the root of an object.
+    /// Returns the path of an object's root.
     #[must_use]
     pub fn root() -> Self {
         Self { parent: None, element: TrailElement::Root }
     }
 
-    /// Returns a field of the current map.
+    /// Returns the path of a field of the current map.
     #[must_use]
     pub fn field(&'t self, name: &'t str) -> Self {
         Self { parent: Some(self), element: TrailElement::Field(name) }
     }
 
-    /// Returns the name of the current field, if this is one.
+    /// Returns the name of the current field, or `None` for a list entry or the root.
     pub(crate) fn field_name(&self) -> Option<&'t str> {
         match self.element {
             TrailElement::Field(name) => Some(name),
@@ -45,7 +45,7 @@ impl<'t> Trail<'t> {
         }
     }
 
-    /// Returns another field of the map that contains the current one.
+    /// Returns the path of another field of the map that contains the current field.
     pub(crate) fn sibling<'s>(&self, name: &'s str) -> Trail<'s>
     where
         't: 's,
@@ -53,25 +53,25 @@ impl<'t> Trail<'t> {
         Trail { parent: self.parent, element: TrailElement::Field(name) }
     }
 
-    /// Returns an entry of the current list by its position.
+    /// Returns the path of an entry of the current list by its index.
     #[must_use]
     pub fn index(&'t self, index: usize) -> Self {
         Self { parent: Some(self), element: TrailElement::Index(index) }
     }
 
-    /// Returns an entry by the keys that it has, or else by its position.
+    /// Returns the path of an entry by those keys that it has, otherwise by its index.
     #[must_use]
     pub fn entry(&'t self, entry: &'t Node, keys: &'t [SmolStr], index: usize) -> Self {
         Self { parent: Some(self), element: TrailElement::Entry(entry, keys, index) }
     }
 
-    /// Returns an entry by the values of its keys.
+    /// Returns the path of an entry by the values of its keys.
     #[must_use]
     pub(crate) fn named(&'t self, keys: &'t MergeKeys, name: &'t Identity) -> Self {
         Self { parent: Some(self), element: TrailElement::Named(keys, name) }
     }
 
-    /// Returns an entry by the texts of its keys; the key `""` means the entry itself.
+    /// Returns the path of an entry by the texts of its keys. The key `""` stands for the entry itself.
     #[must_use]
     pub fn texts(&'t self, keys: &'t [SmolStr], texts: &'t [SmolStr]) -> Self {
         Self { parent: Some(self), element: TrailElement::Texts(keys, texts) }
@@ -114,12 +114,12 @@ impl TrailElement<'_> {
     }
 }
 
-/// Returns the value of an unquoted text.
+/// Converts an unquoted text to a value of a path.
 fn text_value(text: &SmolStr) -> PathValue {
     PathValue::from_node(&Node::plain(text.clone())).unwrap_or(PathValue::Null)
 }
 
-/// Returns the path element of an entry: the keys that it has, or its position without keys.
+/// Returns the path element of an entry: those keys that it has, or its index if it has none.
 fn entry_element(node: &Node, keys: &[SmolStr], index: usize) -> PathElement {
     let present = |key: &SmolStr| {
         let value = PathValue::from_node(node.get(key)?)?;

@@ -1,4 +1,4 @@
-//! Warnings for deletions in patches that are probably mistakes: of absent values and of required fields.
+//! Warnings for deletions in patches that are probably mistakes: deletions of absent values and of required fields.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
@@ -25,8 +25,8 @@ pub struct UnmatchedDeletions {
 }
 
 impl UnmatchedDeletions {
-    /// Checks a patch against an object before the merge. Returns the required fields that the patch removes,
-    /// because a later patch may set them again.
+    /// Checks a patch against an object before the merge. Returns the required fields that the patch removes. They are
+    /// not reported yet, because a later patch may set them again.
     pub fn check(
         &mut self,
         before: &Node,
@@ -50,8 +50,8 @@ impl UnmatchedDeletions {
         required
     }
 
-    /// Returns one warning for each deletion that has no effect in any target of its patch. A deletion that
-    /// matches some of several targets is considered intended.
+    /// Returns a warning for each deletion that has no effect in any target of its patch. A deletion that matches some
+    /// of several targets is considered intended.
     pub fn into_warnings(self) -> Vec<Diagnostic> {
         let location = |warning: &Diagnostic| warning.labels().first().map(|label| label.span);
         let mut counts: FxHashMap<_, usize> = FxHashMap::default();
@@ -71,7 +71,7 @@ impl UnmatchedDeletions {
     }
 }
 
-/// Returns true if a patch deletes anything below its root.
+/// Returns true if a patch deletes a value below its root.
 fn deletes(patch: &Node) -> bool {
     let in_map = |map: &Map| map.iter().any(|(name, value)| name == PATCH || value.is_null());
     patch.nodes().filter_map(Node::as_map).any(in_map)
@@ -89,7 +89,7 @@ pub fn note_other_targets(warning: Diagnostic, others: usize) -> Diagnostic {
 #[derive(Debug, Clone)]
 pub struct RemovedRequiredField {
     path: FieldPath,
-    /// The warning to report if nothing sets the field again.
+    /// The warning to report if no later patch sets the field.
     pub warning: Diagnostic,
 }
 
@@ -106,7 +106,7 @@ impl RemovedRequiredField {
 #[derive(Default)]
 struct Removals {
     required: Vec<RemovedRequiredField>,
-    /// A warning for each deleted field or entry that is absent.
+    /// A warning for each deletion of an absent field or entry.
     absent: Vec<Diagnostic>,
 }
 
@@ -120,7 +120,7 @@ fn removals(live: &Node, patch: &Node, kind: Cursor<'_>) -> Removals {
 
 impl Removals {
     fn fields(&mut self, live: &Map, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) {
-        // `$patch: merge` is the default behaviour.
+        // `$patch: merge` is the default behavior.
         if patch.get(PATCH).is_some_and(|directive| directive.as_str() != Some("merge")) {
             return;
         }
@@ -133,7 +133,7 @@ impl Removals {
                 continue;
             }
             match (&entry.value.value, live) {
-                // A map replaces a value of another type: the schema decides the result.
+                // A map replaces a value of another type. The schema determines the result.
                 (Value::Map(_), Some(live)) if live.as_map().is_none() => {}
                 (Value::Map(patch), live) => {
                     let none = Map::new();
@@ -196,7 +196,7 @@ fn is_deleted(node: &Node) -> bool {
     node.get(PATCH).and_then(Node::as_str) == Some("delete")
 }
 
-/// An index of the live entries by each key pattern that the patch uses.
+/// An index of the live entries for each key pattern that the patch uses.
 struct LiveEntries<'n, 'k> {
     live: &'n [Node],
     keys: &'k ListKeys<'k>,
@@ -226,7 +226,7 @@ fn live_names<'n>(keys: &ListKeys<'_>, live: impl Iterator<Item = &'n Node>) -> 
     names
 }
 
-/// Maximum number of names that are compared for a "did you mean" suggestion.
+/// The maximum number of names that are compared for a "did you mean" suggestion.
 const MAX_NAMES: usize = 64;
 
 fn no_entry(entry: &Node, names: &[&str], keys: &ListKeys<'_>, at: &Trail<'_>) -> Diagnostic {
@@ -288,7 +288,7 @@ mod tests {
                 &["spec.affinity", "spec.dnsConfig.options"],
             ),
             ("{spec: {volumes: [{name: v, $patch: delete}]}}", &["spec.volumes[name=v]"]),
-            // Required fields, although present.
+            // These fields are required, so their deletion is reported although they are present.
             ("{spec: {containers: null}}", &["spec.containers"]),
         ];
         for (patch, want) in table {

@@ -8,13 +8,13 @@ use crate::schema::{Cursor, Schema};
 use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
-/// Merges the fields of `source` over those of `dest`. Values of the source win, its nulls remove values, and
-/// fields that only dest has stay.
+/// Merges the fields of `source` into `dest`. Values of the source win, null in the source removes a value, and fields
+/// that only dest has stay.
 ///
-/// Types are looked up by the apiVersion and kind of the objects. The rules of [`MergeRules::Lossless`] return
-/// the source unchanged if there is no dest. Lists merge by the merge keys of their entries, and sets are
-/// joined. Lists whose entries have no unique keys are replaced, with a warning if the schema does not know
-/// them. A map, list or scalar against a value of another type is a conflict.
+/// Types are looked up by the apiVersion and kind of the objects. The rules of [`MergeRules::Lossless`] return the
+/// source unchanged if there is no dest. Lists merge by the merge keys of their entries, and sets are joined. Lists
+/// whose entries have no unique keys are replaced, with a warning if the schema does not declare them. A map, list or
+/// scalar in one version and a value of another type in the other version are a conflict.
 ///
 /// ```
 /// use strategic_merge_patch::merge::{MergeOptions, merge2};
@@ -34,8 +34,8 @@ use smp_text::yaml::Node;
 /// ```
 ///
 /// # Errors
-/// With the rules of kyaml and kustomize: a map, list or scalar against a value of another type; an unknown
-/// `$patch`; list entries without unique keys.
+/// With the rules of kyaml and kustomize: a map, list or scalar is merged with a value of another type, a `$patch` is
+/// unknown, or list entries have no unique keys.
 ///
 /// [`MergeRules::Lossless`]: crate::merge::MergeRules::Lossless
 pub fn merge2(dest: Option<Node>, source: &Node, schema: &Schema, options: &MergeOptions) -> Result<Merged> {
@@ -60,17 +60,17 @@ pub fn merge2_with_kind(
 
 /// Merges the changes from `original` to `updated` into `dest`.
 ///
-/// A value that both sides changed differently is a conflict; the options decide which side wins. Objects that
-/// one side lacks entirely are the caller's decision: here they count as empty maps.
+/// A value that both sides changed differently is a conflict. The options determine which side wins. An object that one
+/// side does not have at all is treated as an empty map; the caller must handle this case if it needs another result.
 ///
 /// The rules of [`MergeRules::Lossless`] compare each value of the three versions:
 ///
 /// - If original and updated are equal, dest stays, null or not.
 /// - If original and dest are equal, the updated value wins.
-/// - Otherwise, null in updated or dest removes the value. Maps merge by field and lists by merge key. All
-///   other values conflict.
+/// - Otherwise, null in updated or dest removes the value. Maps merge by field and lists by merge key. All other values
+///   are a conflict.
 ///
-/// Maps and lists that the merge has emptied are removed; those that were written empty stay.
+/// Maps and lists that become empty in the merge are removed. Those that were already empty stay.
 ///
 /// ```
 /// use strategic_merge_patch::merge::{MergeOptions, merge3};
@@ -90,8 +90,8 @@ pub fn merge2_with_kind(
 /// ```
 ///
 /// # Errors
-/// With the rules of kyaml and kustomize: values of different types for one field, and list entries without
-/// unique keys.
+/// With the rules of kyaml and kustomize: the values of a field have different types, or list entries have no unique
+/// keys.
 ///
 /// [`MergeRules::Lossless`]: crate::merge::MergeRules::Lossless
 pub fn merge3(

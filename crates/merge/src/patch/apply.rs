@@ -14,9 +14,9 @@ use smp_text::yaml::Node;
 pub struct ApplyOptions<'s> {
     /// The rules for strategic merge patches.
     pub rules: Rules,
-    /// The type of the object, which strategic merge patches need.
+    /// The type of the object, which is needed for strategic merge patches.
     pub kind: Cursor<'s>,
-    /// The types of objects embedded in the object, which some rules need.
+    /// The types of objects embedded in the object, which are needed for some rules.
     pub schema: Option<&'s Schema>,
     /// The options for JSON patches.
     pub json_patch: JsonPatchOptions,
@@ -84,8 +84,8 @@ impl<'s> ApplyOptions<'s> {
 /// ```
 ///
 /// # Errors
-/// Fails as [`merge::apply`](crate::merge::apply) does, and on a JSON patch that is malformed or has an operation
-/// that cannot be applied.
+/// The errors of [`merge::apply`](crate::merge::apply). Also, a JSON patch is malformed or an operation cannot be
+/// applied.
 pub fn apply(
     mut object: Node,
     patch: &Node,

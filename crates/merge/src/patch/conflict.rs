@@ -1,7 +1,7 @@
 //! Detects conflicts between two strategic merge patches: the same field set to different values (apimachinery
 //! 0.36, `MergingMapsHaveConflicts`).
 //!
-//! The Go function sorts scalar lists in the patch that it checks; here the patch is not modified.
+//! The Go function sorts scalar lists in the patch that it checks. Here the patch is not modified.
 
 use std::collections::BTreeSet;
 
@@ -20,8 +20,8 @@ use smp_text::yaml::{Entry, Map, Node, Value};
 /// Checks two patches for conflicts.
 ///
 /// # Errors
-/// Returns the first conflict. Also fails on lists that cannot be compared: of mixed types, without entries, or
-/// without a merge key.
+/// The patches conflict. The error is the first conflict. Also, lists cannot be compared, because they have mixed
+/// types, no entries, or no merge key.
 pub(super) fn check_maps(ours: &Map, theirs: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
     for row in align::fields([ours, theirs]) {
         let [Some(Entry { key, value }), Some(other)] = row else { continue };
@@ -43,13 +43,13 @@ pub(super) fn check_maps(ours: &Map, theirs: &Map, cursor: Cursor<'_>, at: &Trai
     Ok(())
 }
 
-/// Returns the list that a `$deleteFromPrimitiveList` directive applies to.
+/// Returns the list to which a `$deleteFromPrimitiveList` directive applies.
 fn primitive_list(directive: &str) -> Option<&str> {
     directive.strip_prefix(DELETE_FROM_PRIMITIVE_LIST)?.strip_prefix('/')
 }
 
-/// Checks `$deleteFromPrimitiveList` directives that both patches have for one list. They conflict if one patch removes a
-/// scalar that the other adds. The Go function fails on such directives.
+/// Checks the `$deleteFromPrimitiveList` directives of both patches for one list. They conflict if one patch removes a
+/// scalar that the other one adds. The Go function fails if both patches have such a directive.
 fn check_removals(sides: [&Map; 2], removed: [&Node; 2], list: &str, at: &Trail<'_>) -> Result<()> {
     let values = |node: Option<&Node>| scalars(node.and_then(Node::as_list).map_or(&[], Vec::as_slice));
     let [ours, theirs] = sides.map(|side| side.get(list));
@@ -97,7 +97,7 @@ fn check_values(
     Err(conflict_error(ours, Some(theirs), at))
 }
 
-/// Returns the error for a field that the manifest and the cluster changed.
+/// Returns the error for a field that both the manifest and the cluster changed.
 pub(super) fn conflict_error(ours: &Node, theirs: Option<&Node>, at: &Trail<'_>) -> Diagnostic {
     let is_gone = |node: &Node| node.is_null() || is_delete(node);
     let ours_is = if is_gone(ours) { "last applied here, now removed" } else { "value in the manifest" };
@@ -127,7 +127,7 @@ fn check_entries(ours: &[Node], theirs: &[Node], cursor: Cursor<'_>, at: &Trail<
     };
     let identities = |list: &[Node]| list.iter().enumerate().map(identify).collect::<Result<Vec<Identity>>>();
     let (our_identities, their_identities) = (identities(ours)?, identities(theirs)?);
-    // Of several entries with the same key the last one counts.
+    // If several entries have the same key, the last one is compared.
     let last = |identities: &[Identity]| -> FxHashMap<Identity, usize> {
         identities.iter().enumerate().map(|(position, identity)| (identity.clone(), position)).collect()
     };

@@ -1,4 +1,4 @@
-//! Compares a patched object with the expected one, as precisely as an API server distinguishes them.
+//! Compares a patched object with the expected one, with the differences that an API server distinguishes.
 
 use super::null_fields::null_counts_as_absent;
 use crate::diff::{Change, Equality, ListPairing, compare_by};
@@ -16,10 +16,10 @@ use smp_text::yaml::{Node, to_json};
 pub(super) enum PatchedEquality {
     /// The same data.
     Exact,
-    /// The same data, except that a null field with a known type counts as absent and the order of sets is
+    /// The same data, except that a null field with a known type equals an absent one, and the order of sets is
     /// ignored.
     Decoded(ListPolicy),
-    /// As `Decoded`, and the order of keyed entries is ignored, too.
+    /// Like `Decoded`, but the order of entries with merge keys is also ignored.
     Unordered(ListPolicy),
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Difference {
     pub path: FieldPath,
     /// The location of the expected value.
     pub span: Span,
-    /// True if the value is in a list that has two entries with the same keys.
+    /// True if the value is in a list with two entries that have the same keys.
     pub equal_keys: bool,
 }
 
@@ -79,7 +79,7 @@ impl PatchedEquality {
         }
     }
 
-    /// Returns the expected entries. Entries with `$patch: delete` are expected to be absent.
+    /// Returns the expected entries. An entry with `$patch: delete` is expected to be absent, so it is omitted.
     fn kept(self, expected: &[Node]) -> impl Iterator<Item = &Node> {
         expected.iter().filter(move |entry| self == Self::Exact || !is_delete(entry))
     }
@@ -112,7 +112,8 @@ impl Equality for PatchedEquality {
         ListPairing::Entries((0..got.len().max(kept.len())).map(row).collect())
     }
 
-    /// kubectl's patches never distinguish null from absent.
+    /// Returns true if null in a field equals an absent field. Under the API server's policy this is the case for all
+    /// fields.
     fn null_is_absent(&self, map: Cursor<'_>, name: &str, field: &str) -> bool {
         match self {
             Self::Exact => false,

@@ -1,6 +1,6 @@
-//! The expected result of a three-way patch: the values of the manifest and the additions of others.
+//! The expected result of a three-way patch: the values of the manifest, and the additions of other owners.
 //!
-//! Patches other than kubectl's are created from it, and all patches are verified against it.
+//! All patches but kubectl's are created from it, and all patches are verified against it.
 
 use rustc_hash::FxHashSet;
 
@@ -15,17 +15,17 @@ use crate::schema::{Cursor, PatchStrategy};
 use smp_text::diagnostic::Result;
 use smp_text::yaml::{Entry, Map, Node, Value};
 
-/// The treatment of a value that the cluster changed and the manifest sets differently.
+/// The treatment of a value that the cluster changed and that the manifest sets to something else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OthersChanges {
     Overwritten,
     Rejected,
 }
 
-/// The maps that are replaced as a whole, so that all of their fields come from the manifest.
+/// The maps that are replaced as a whole, so that all their fields are those of the manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AtomicMaps {
-    /// Those that are atomic by the schema.
+    /// Maps that are atomic in the schema.
     BySchema,
     /// None: the patch can set single fields of any map.
     None,
@@ -34,13 +34,13 @@ pub(super) enum AtomicMaps {
 /// The rules by which the expected result is computed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ExpectedResultRules {
-    /// The policy that decides which lists are associative.
+    /// The policy that determines which lists are associative.
     pub policy: ListPolicy,
     pub atomic_maps: AtomicMaps,
     pub others: OthersChanges,
 }
 
-/// One value in its versions: last applied (original), desired (modified) and live (current).
+/// The versions of one value: last applied (original), desired (modified) and live (current).
 struct ValueVersions<'n> {
     original: Option<&'n Node>,
     modified: &'n Node,
@@ -56,16 +56,17 @@ struct ListVersions<'n> {
 }
 
 impl ExpectedResultRules {
-    /// Returns the expected object. `original` and `modified` must not contain nulls, except where null is a value.
+    /// Returns the expected object. `original` and `modified` must not contain nulls, except in fields in which null is
+    /// a value.
     ///
     /// # Errors
-    /// The manifest and the cluster changed the same value, and changes of the cluster must not be overwritten.
+    /// The manifest and the cluster changed the same value, and the patch must not overwrite changes in the cluster.
     pub fn object(self, original: &Node, modified: &Node, current: &Node, kind: Cursor<'_>) -> Result<Node> {
         let versions = ValueVersions { original: Some(original), modified, current: Some(current) };
         self.value(&versions, kind, PatchStrategy::default(), &Trail::root())
     }
 
-    /// Merges a value in a field or list with that patch strategy.
+    /// Merges a value. `strategy` is the patch strategy of its field or list.
     fn value(
         self,
         versions: &ValueVersions<'_>,
@@ -101,10 +102,10 @@ impl ExpectedResultRules {
         }
     }
 
-    /// Returns the value of the manifest as a whole.
+    /// Returns the value of the manifest, which replaces the live one as a whole.
     fn atomic_value(self, versions: &ValueVersions<'_>, at: &Trail<'_>) -> Result<Node> {
         let ValueVersions { original, modified, current } = *versions;
-        // A null counts as absent for everyone.
+        // In the live object, null is treated as absent.
         let theirs = current.filter(|node| !node.is_null());
         if theirs != Some(modified) && original != theirs {
             self.overwrite(modified, theirs, at)?;
@@ -145,7 +146,7 @@ impl ExpectedResultRules {
                     is_touched |= current != Some(&value);
                     out.push(key.clone(), value);
                 }
-                // The manifest had it before, or removes it.
+                // The manifest had the value before, or removes it.
                 None if original.is_some() || modified.is_some() => {
                     let Some(theirs) = current else { continue };
                     is_touched = true;
@@ -160,7 +161,7 @@ impl ExpectedResultRules {
             }
         }
         // A union has one member. If the manifest sets another member, the fields of the previous one are removed,
-        // even those of others. A manifest without any fields of the union does not select another member.
+        // including those of other owners. A manifest without any fields of the union does not select another member.
         let selects_other_member = strategy.retain_keys
             && !modified.is_empty()
             && (is_touched || self.policy == ListPolicy::Apiserver);
@@ -170,7 +171,7 @@ impl ExpectedResultRules {
         Ok(out)
     }
 
-    /// Merges the entries of a list; returns `None` if the list is replaced as a whole.
+    /// Merges the entries of a list. Returns `None` if the list is replaced as a whole.
     fn lists(self, lists: ListVersions<'_>, list: Cursor<'_>, at: &Trail<'_>) -> Result<Option<Vec<Node>>> {
         match Association::of_versions(list, self.policy) {
             Association::Unknown | Association::Atomic => Ok(None),
@@ -180,7 +181,8 @@ impl ExpectedResultRules {
                 let Some(rows) = align::entries([current, modified, original], &association) else {
                     return Ok(None);
                 };
-                // An entry of which the manifest changes, adds or removes a key keeps what others added to it.
+                // If the manifest changes, adds or removes a key of an entry, the entry keeps the fields that other
+                // owners added.
                 let rows = match &association {
                     Association::Keyed { keys, .. } => align::join_rekeyed(rows, keys, [1, 2]),
                     _ => rows,
@@ -225,7 +227,8 @@ impl ExpectedResultRules {
     }
 }
 
-/// Merges a set: the current scalars without those that the manifest removed, then those of the manifest. No duplicates.
+/// Merges a set: the live scalars without those that the manifest removed, then those of the manifest, without
+/// duplicates.
 fn set(lists: ListVersions<'_>) -> Result<Vec<Node>> {
     let identities = |list: &[Node]| list.iter().map(Identity::from_value).collect::<Result<Vec<_>>>();
     let [current, modified, original] =

@@ -3,27 +3,27 @@
 use crate::merge::PatchRules;
 use smp_text::yaml::{Map, Node};
 
-/// The versions of an object that a patch is created from.
+/// The versions of an object from which a patch is created.
 #[derive(Debug, Clone, Copy)]
 pub struct PatchInputs<'n> {
-    /// The last applied object; without another version, the object as it is.
+    /// For a three-way patch (`current` is set), the last-applied object; otherwise the existing object.
     pub original: &'n Node,
     /// The desired object.
     pub modified: &'n Node,
-    /// The live object, if others may have changed it. The patch is then applied to this one.
+    /// The live object, for a three-way patch. The patch is then applied to this object.
     pub current: Option<&'n Node>,
 }
 
 impl<'n> PatchInputs<'n> {
-    /// Returns the object that the patch will be applied to.
+    /// Returns the object to which the patch will be applied.
     #[must_use]
     pub fn input(&self) -> &'n Node {
         self.current.unwrap_or(self.original)
     }
 }
 
-/// Copies the namespace of the first version that has one to the versions without one. `kubectl apply` also fills
-/// it in before it compares.
+/// Copies the namespace of the first version that has one to the versions without one, as `kubectl apply` does before
+/// it compares them.
 pub fn share_namespace(versions: &mut [&mut Node]) {
     let text = |node: &Node| node.get_path(&["metadata", "namespace"])?.scalar_text().cloned();
     let named = |node: &Node| text(node).filter(|name| !name.is_empty());
@@ -41,21 +41,21 @@ pub fn share_namespace(versions: &mut [&mut Node]) {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ThreeWayOptions {
-    /// Allows the patch to undo changes by others; otherwise these are errors.
+    /// Allows the patch to overwrite changes by other owners. Otherwise such changes are errors.
     pub overwrite: bool,
     /// Rejects changes of `apiVersion`, `kind` and `metadata.name`.
     pub same_identity: bool,
 }
 
 impl Default for ThreeWayOptions {
-    /// Returns the options of `kubectl apply`: overwrite changes, keep the identity.
+    /// Returns the options of `kubectl apply`: changes are overwritten, and the identity must stay the same.
     fn default() -> Self {
         Self { overwrite: true, same_identity: true }
     }
 }
 
 impl ThreeWayOptions {
-    /// Sets whether the patch may undo changes by others.
+    /// Sets whether the patch may overwrite changes by other owners.
     #[must_use]
     pub fn overwrite(mut self, overwrite: bool) -> Self {
         self.overwrite = overwrite;
@@ -78,8 +78,8 @@ pub struct CreateOptions {
     pub rules: PatchRules,
     /// The options for three-way patches.
     pub three_way: ThreeWayOptions,
-    /// Makes patches for the API server use the recommended merge keys of ports and other lists whose patch
-    /// merge key does not identify entries. No released API server supports `$patchMergeKey`.
+    /// Makes patches for the API server use the recommended merge keys of ports and of other lists whose patch merge
+    /// key does not identify entries. No released API server supports `$patchMergeKey`.
     pub recommended_keys: bool,
 }
 
@@ -97,7 +97,7 @@ impl CreateOptions {
         self
     }
 
-    /// Sets whether patches contain `$patchMergeKey` where the schema recommends several keys.
+    /// Sets whether patches contain `$patchMergeKey` for lists in which the schema recommends several keys.
     #[must_use]
     pub fn recommended_keys(mut self, named: bool) -> Self {
         self.recommended_keys = named;

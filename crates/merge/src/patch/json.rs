@@ -1,6 +1,6 @@
 //! Patches for `serde_json` values: applies and creates patches of all types as the API server and kubectl do.
 //!
-//! Only converts between JSON values and trees. The patching itself is done by the functions on trees.
+//! Only converts between JSON values and trees. The functions for trees do the patching.
 
 use serde_json::{Map as JsonMap, Value};
 use smol_str::SmolStr;
@@ -45,10 +45,10 @@ pub struct PatchingOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum CustomResources {
-    /// Reject them with 415, as the API server does, even if the schema has the kind.
+    /// Reject them with status 415, as the API server does, even if the schema contains the kind.
     #[default]
     Rejected,
-    /// Merge them by the schema, as an API server would that has the kind built in, for example an aggregated one.
+    /// Merge them by the schema, like an API server for which the kind is built in, such as an aggregated one.
     Merged,
 }
 
@@ -165,10 +165,10 @@ fn not_built_in(gvk: Option<&Gvk>) -> Diagnostic {
 
 /// Applies a patch to an object as the API server does, and returns warnings.
 ///
-/// If the patch deletes the object (`$patch: delete`), the object becomes null. On an error the object is
+/// If the patch deletes the object (`$patch: delete`), the object becomes null. If an error is returned, the object is
 /// unchanged.
 ///
-/// One call gives a fake API server correct strategic merge patches:
+/// A single call gives a fake API server correct strategic merge patches:
 ///
 /// ```
 /// use strategic_merge_patch::patch::json::{self, PatchType};
@@ -192,10 +192,10 @@ fn not_built_in(gvk: Option<&Gvk>) -> Diagnostic {
 /// ```
 ///
 /// # Errors
-/// Fails on a strategic merge patch for a kind that is not built in or not in the schema ([`Code::NoSchema`], see
-/// [`CustomResources`]). Also fails on entries without their merge key, malformed directives and other errors of
-/// [`merge::apply`](crate::merge::apply), and on operations that cannot be applied. Errors have a field path.
-/// [`Diagnostic::to_status`] returns the response of an API server.
+/// A strategic merge patch is for a kind that is not built in or not in the schema ([`Code::NoSchema`], see
+/// [`CustomResources`]), an entry lacks its merge key, a directive is malformed, or an operation cannot be applied.
+/// Also the other errors of [`merge::apply`](crate::merge::apply). Errors have a field path. [`Diagnostic::to_status`]
+/// returns the response of an API server.
 pub fn apply(
     object: &mut Value,
     patch: &Value,
@@ -205,7 +205,7 @@ pub fn apply(
     apply_with(object, patch, patch_type, schema, &PatchingOptions::default())
 }
 
-/// Applies a patch as [`apply`] does, with options.
+/// Applies a patch like [`apply`], with options.
 ///
 /// ```
 /// use strategic_merge_patch::merge::PatchRules;
@@ -220,13 +220,13 @@ pub fn apply(
 /// let patch = json!({"spec": {"ports": [{"port": 53, "name": "dns-tcp"}]}});
 /// let options = PatchingOptions::default().rules(PatchRules::Overlay);
 /// apply_with(&mut service, &patch, PatchType::Strategic, &Schema::embedded(), &options)?;
-/// // By the schema, the protocol defaults to TCP.
+/// // In the schema, the default of the protocol is TCP.
 /// assert_eq!(service["spec"]["ports"][1], json!({"port": 53, "name": "dns-tcp"}));
 /// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
 /// ```
 ///
 /// # Errors
-/// Fails as [`apply`] does.
+/// The errors of [`apply`].
 pub fn apply_with(
     object: &mut Value,
     patch: &Value,
@@ -272,7 +272,7 @@ fn apply_unnamed(
     Ok(merged.warnings)
 }
 
-/// Rejects non-string members of operations, since the API server cannot parse such a patch.
+/// Rejects operations with members that are not strings, since the API server cannot parse such a patch.
 fn check_operations(patch: &Value) -> Result<()> {
     for operation in patch.as_array().into_iter().flatten() {
         let is_odd =
@@ -308,14 +308,14 @@ fn resource_name(object: &Value) -> ResourceName {
     ResourceName::from_object(shown, ObjectName { api_version, kind, namespace, name })
 }
 
-/// Returns only the fields of an object that a patch names, so that the others need no conversion. Returns `None`
-/// if the patch has directives for the whole object, or if one of both is not a map.
+/// Returns only those fields of an object that a patch contains, so that the other fields need not be converted.
+/// Returns `None` if the patch has directives for the whole object, or if the object or the patch is not a map.
 fn fields_of(object: &Value, patch: &Value) -> Option<Node> {
     let (Value::Object(object), Value::Object(patch)) = (object, patch) else { return None };
     if patch.keys().any(|name| name.starts_with('$')) {
         return None;
     }
-    // In the object's field order, which depends on `serde_json`'s features.
+    // The fields have the order of the object, which depends on the features of `serde_json`.
     let named = object.iter().filter(|(name, _)| patch.contains_key(name.as_str()));
     Some(Node::map(named.map(|(name, value)| (SmolStr::from(name), Node::from(value))).collect()))
 }
@@ -364,8 +364,7 @@ fn put(fields: &mut JsonMap<String, Value>, name: &str, value: Value) {
 /// ```
 ///
 /// # Errors
-/// For strategic merge patches: fails if the schema lacks the kind, and as [`patch::create`](crate::patch::create)
-/// does.
+/// A strategic merge patch requires the kind in the schema. Also the errors of [`patch::create`](crate::patch::create).
 pub fn create(
     original: &Value,
     modified: &Value,
@@ -375,10 +374,10 @@ pub fn create(
     create_with(original, modified, patch_type, schema, &PatchingOptions::default())
 }
 
-/// Creates a patch as [`create`] does, with options.
+/// Creates a patch like [`create`], with options.
 ///
 /// # Errors
-/// Fails as [`create`] does.
+/// The errors of [`create`].
 pub fn create_with(
     original: &Value,
     modified: &Value,
@@ -390,10 +389,10 @@ pub fn create_with(
     create_verified_json([original, modified], None, (patch_type, kind), options)
 }
 
-/// The versions of an object that a three-way patch is created from.
+/// The versions of an object from which a three-way patch is created.
 #[derive(Debug, Clone, Copy)]
 pub struct ObjectVersions<'v> {
-    /// The last applied configuration; null if nothing was applied.
+    /// The last-applied configuration; null if the object was never applied.
     pub original: &'v Value,
     /// The desired object.
     pub modified: &'v Value,
@@ -401,8 +400,8 @@ pub struct ObjectVersions<'v> {
     pub current: &'v Value,
 }
 
-/// Creates the patch of `kubectl apply`. It turns the current object into the modified one and removes what
-/// `modified` no longer has of `original`. Additions by others stay.
+/// Creates the patch of `kubectl apply`. It turns the current object into the modified one, and removes the fields that
+/// `original` has and `modified` no longer has. Additions by other owners stay.
 ///
 /// ```
 /// use strategic_merge_patch::patch::json::{PatchType, ObjectVersions, create_three_way};
@@ -423,7 +422,7 @@ pub struct ObjectVersions<'v> {
 /// ```
 ///
 /// # Errors
-/// Fails as [`create`] does, and with [`Code::Conflict`] if the patch would change the object's identity.
+/// The errors of [`create`]. Also, the patch would change the object's identity ([`Code::Conflict`]).
 pub fn create_three_way(
     versions: ObjectVersions<'_>,
     patch_type: PatchType,
@@ -432,10 +431,11 @@ pub fn create_three_way(
     create_three_way_with(versions, patch_type, schema, &PatchingOptions::default())
 }
 
-/// Creates a three-way patch with options. [`PatchingOptions::three_way`] decides about changes by others.
+/// Creates a three-way patch with options. [`PatchingOptions::three_way`] determines whether changes by other owners
+/// may be overwritten.
 ///
 /// # Errors
-/// Fails as [`create_three_way`] does.
+/// The errors of [`create_three_way`].
 pub fn create_three_way_with(
     versions: ObjectVersions<'_>,
     patch_type: PatchType,
@@ -447,7 +447,7 @@ pub fn create_three_way_with(
     create_verified_json([original, modified], Some(current), (patch_type, kind), options)
 }
 
-/// Creates and verifies a patch of any type, three-way if there is a current object.
+/// Creates and verifies a patch of any type. It is a three-way patch if there is a current object.
 fn create_verified_json(
     [original, modified]: [&Value; 2],
     current: Option<&Value>,

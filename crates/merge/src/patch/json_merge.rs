@@ -1,4 +1,4 @@
-//! JSON merge patches (RFC 7386): maps merge, null removes, anything else is replaced.
+//! JSON merge patches (RFC 7386): maps merge, null removes a field, and any other value replaces the old one.
 
 use std::convert::Infallible;
 
@@ -8,7 +8,7 @@ use smp_text::yaml::{Map, Node, Value};
 
 /// Applies a JSON merge patch.
 ///
-/// Fields keep their order; new ones are appended.
+/// Existing fields keep their order, and new ones are appended.
 pub fn apply_json_merge(dest: &mut Node, patch: &Node) {
     let Value::Map(changes) = &patch.value else {
         replace_value(dest, patch.clone());
@@ -36,7 +36,7 @@ pub fn apply_json_merge(dest: &mut Node, patch: &Node) {
 
 /// Creates the JSON merge patch that turns `original` into `modified`.
 ///
-/// Fields that are null in `modified` become removals, because a merge patch can set null only within lists.
+/// A field that is null in `modified` is removed, because a merge patch can set null only within lists.
 #[must_use]
 pub fn create_json_merge(original: &Node, modified: &Node) -> Node {
     let (Value::Map(before), Value::Map(after)) = (&original.value, &modified.value) else {

@@ -1,4 +1,4 @@
-//! The annotation in which `kubectl apply` stores the last applied configuration.
+//! The annotation in which `kubectl apply` stores the last-applied configuration.
 
 use serde_json::Value as Json;
 
@@ -8,11 +8,11 @@ use smp_text::yaml::{Map, Node, to_json};
 /// The name of the annotation.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// Returns the last applied configuration of a live object, including the annotation as kubectl sends it.
+/// Returns the last-applied configuration of a live object, including the annotation, as kubectl sends it.
 ///
 /// # Errors
-/// [`Code::MissingField`] if the object has no such annotation; [`Code::Conflict`] if it belongs to another
-/// object. Also fails if it is not JSON or has a duplicate key.
+/// The object has no such annotation ([`Code::MissingField`]), the annotation belongs to another object
+/// ([`Code::Conflict`]), is not JSON, or has a duplicate key.
 pub fn last_applied(live: &Node) -> Result<Node> {
     let annotation = live.get_path(&["metadata", "annotations", LAST_APPLIED]);
     let Some(annotation) = annotation.filter(|node| !node.is_null()) else {
@@ -62,10 +62,10 @@ fn check_object(live: &Node, applied: &Node, annotation: &Node) -> Result<()> {
     Ok(())
 }
 
-/// Returns the object with the annotation that contains its own configuration, as `kubectl apply` sends it.
+/// Returns the object with its own configuration in the last-applied annotation, as `kubectl apply` sends it.
 ///
 /// # Errors
-/// Fails on values that JSON cannot represent.
+/// A value cannot be represented in JSON.
 pub fn with_last_applied(modified: &Node) -> Result<Node> {
     let mut modified = modified.clone();
     if let Some(annotations) = annotations_of(&mut modified) {
@@ -78,12 +78,12 @@ pub fn with_last_applied(modified: &Node) -> Result<Node> {
     Ok(modified)
 }
 
-/// Returns the annotations of an object; adds an empty map if missing.
+/// Returns the annotations of an object. Adds an empty map if there are none.
 fn annotations_of(object: &mut Node) -> Option<&mut Map> {
     map_in(map_in(object.as_map_mut()?, "metadata")?, "annotations")
 }
 
-/// Returns the map in a field; adds an empty one if missing.
+/// Returns the map in a field. Adds an empty map if the field is missing.
 fn map_in<'m>(map: &'m mut Map, name: &str) -> Option<&'m mut Map> {
     if map.get(name).is_some_and(Node::is_null) {
         map.remove(name);

@@ -1,7 +1,7 @@
-//! Null fields in an owner's version of an object, which count as absent.
+//! Null fields in an owner's version of an object, which are treated as absent.
 //!
-//! Programs that write manifests add `creationTimestamp: null`. For an API server, a null field is absent if the
-//! field has a type.
+//! Programs that write manifests add fields such as `creationTimestamp: null`. API servers treat a null field as absent
+//! if the field has a type.
 
 use crate::schema::Cursor;
 use smp_text::yaml::{Map, Node, Value};
@@ -9,25 +9,25 @@ use smp_text::yaml::{Map, Node, Value};
 /// The metadata map of objects and templates.
 const METADATA: &str = "metadata";
 
-/// Returns true if null in a field of this map counts as absent: the field's type is known, or the map is
+/// Returns true if null in a field of this map is treated as absent: the field's type is known, or the map is
 /// `metadata`.
 pub(super) fn null_counts_as_absent(map: Cursor<'_>, map_name: &str, field: &str) -> bool {
     map.has_field(field) || map.field(field).is_known() || map_name == METADATA
 }
 
-/// The null fields that count as absent.
+/// The null fields that are treated as absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NullFields {
-    /// Those in metadata, which the server manages.
+    /// Null fields in metadata, which the server manages.
     Metadata,
-    /// Those with a known type.
+    /// Null fields with a known type.
     Typed,
-    /// All, except in lists without a known type, which patches contain unchanged.
+    /// All null fields, except in lists without a known type, which patches contain unchanged.
     All,
 }
 
 impl NullFields {
-    /// Returns the object without the null fields that count as absent.
+    /// Returns the object without the null fields that are treated as absent.
     pub(super) fn removed_from(self, object: &Node, kind: Cursor<'_>) -> Node {
         let mut object = object.clone();
         self.clean(&mut object, kind, "");

@@ -5,11 +5,11 @@ use smp_text::yaml::{Entry, Map, Node, Resolved, Style};
 
 /// Checks that each number of a JSON text can be represented.
 ///
-/// Unquoted text in JSON is a number. Parsed as YAML, a number such as `1e400` would become a string and be sent
-/// as one.
+/// Unquoted text in JSON is a number. A YAML parser reads a number such as `1e400` as a string, and it would be sent as
+/// a string.
 ///
 /// # Errors
-/// [`Code::InvalidValue`] for a number that is too large.
+/// A number is too large ([`Code::InvalidValue`]).
 pub fn check_numbers(node: &Node) -> Result<()> {
     let maps = node.nodes().filter(|node| node.meta.style == Style::Flow).filter_map(Node::as_map);
     let fields = maps.flat_map(Map::entries);
@@ -17,7 +17,7 @@ pub fn check_numbers(node: &Node) -> Result<()> {
     fields.filter(has_json_key).try_for_each(|entry| check_number(&entry.value))
 }
 
-/// Checks the value of a field with a quoted key.
+/// Checks the value of a field whose key is quoted.
 fn check_number(node: &Node) -> Result<()> {
     if let Some(list) = node.as_list() {
         return list.iter().try_for_each(check_number);
@@ -50,7 +50,7 @@ mod tests {
             (r#"{"a": -1e999}"#, false),
             (r#"[{"op": "add", "path": "/a", "value": 1e400}]"#, false),
             (r#"{"a": "1e400", "b": 1e300}"#, true),
-            // In YAML this is a string, such as an abbreviated commit hash.
+            // In YAML this value is a string, such as an abbreviated commit hash.
             ("{a: 7e12345}", true),
             ("a: 1e400", true),
             (r#"{"a": infinity}"#, true),

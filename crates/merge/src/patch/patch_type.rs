@@ -5,7 +5,7 @@
 pub enum PatchType {
     /// A strategic merge patch: lists merge by the schema.
     Strategic,
-    /// A JSON merge patch (RFC 7386): maps merge, null removes, anything else is replaced.
+    /// A JSON merge patch (RFC 7386): maps merge, null removes a field, and any other value replaces the old one.
     Merge,
     /// A JSON patch (RFC 6902): a list of operations.
     Json,
@@ -15,7 +15,7 @@ impl PatchType {
     /// All patch types.
     pub const ALL: [Self; 3] = [Self::Strategic, Self::Merge, Self::Json];
 
-    /// Returns the name for `--type` of `kubectl patch`.
+    /// Returns the name of the type for `kubectl patch --type`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -25,7 +25,7 @@ impl PatchType {
         }
     }
 
-    /// Returns the patch type of a content type. Parameters are ignored.
+    /// Returns the patch type of a content type. Parameters of the content type are ignored.
     ///
     /// ```
     /// use strategic_merge_patch::patch::PatchType;

@@ -1,15 +1,14 @@
-//! Checks that the API server supports strategic merge patches for a kind: only for built-in kinds.
+//! Checks that the API server supports strategic merge patches for a kind. It supports them only for built-in kinds.
 
 use crate::schema::{Gvk, Schema};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::Node;
 
-/// Checks that an API server accepts strategic merge patches for an object. For custom resources it answers 415,
+/// Checks that an API server accepts strategic merge patches for an object. For custom resources it returns status 415,
 /// whatever their CRDs declare.
 ///
 /// # Errors
-/// [`Code::NoSchema`] if the kind is missing or not built in; [`Code::MissingField`] if the object has no
-/// apiVersion.
+/// The kind is missing or not built in ([`Code::NoSchema`]), or the object has no apiVersion ([`Code::MissingField`]).
 pub fn check_strategic_support(object: &Node) -> Result<()> {
     let text = |key| object.get(key).and_then(Node::scalar_text).map_or("", |text| text.as_str());
     let gvk = Gvk::from_manifest(text("apiVersion"), text("kind"));

@@ -1,5 +1,5 @@
-//! The patch of `kubectl apply` (apimachinery 0.36, `CreateThreeWayMergePatch`), created from the last applied,
-//! the desired and the live object.
+//! The patch of `kubectl apply` (apimachinery 0.36, `CreateThreeWayMergePatch`), created from the last-applied, the
+//! desired and the live object.
 
 use super::conflict::check_maps;
 use super::create::{CreationRules, PatchPart, ServerPatchOptions, diff};
@@ -11,14 +11,14 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::Span;
 use smp_text::yaml::{Map, Node};
 
-/// Creates the patch that turns `current` into `modified` and removes what `modified` no longer has of `original`.
-/// Additions by others in `current` stay.
+/// Creates the patch that turns `current` into `modified`, and removes the fields that `original` has and `modified` no
+/// longer has. Additions by other owners in `current` stay.
 ///
-/// A null original counts as empty: nothing was applied before.
+/// A null original is treated as an empty object: the object was never applied.
 ///
 /// # Errors
-/// Fails as [`create`](super::create) does, and with [`Code::Conflict`] if the patch would undo changes by others
-/// without permission, or would change the object's identity.
+/// The errors of [`create`](super::create). Also, the patch would overwrite changes by other owners and the options do
+/// not allow that, or it would change the object's identity ([`Code::Conflict`]).
 pub fn create_three_way(
     original: &Node,
     modified: &Node,
@@ -30,10 +30,10 @@ pub fn create_three_way(
     create_three_way_by(&sides, kind, *options, CreationRules::Server)
 }
 
-/// Creates a three-way patch by rules that decide which list entries have `$patchMergeKey`.
+/// Creates a three-way patch. `rules` determine which list entries have `$patchMergeKey`.
 ///
 /// # Errors
-/// Fails as [`create_three_way`] does.
+/// The errors of [`create_three_way`].
 pub(super) fn create_three_way_by(
     sides: &PatchInputs<'_>,
     kind: Cursor<'_>,
@@ -57,10 +57,10 @@ pub(super) fn create_three_way_by(
     Ok(Node::map(patch))
 }
 
-/// Checks that a patch does not undo changes by others.
+/// Checks that a patch does not overwrite changes by other owners.
 ///
 /// # Errors
-/// Returns the first conflict, as [`create_three_way`] does.
+/// The first conflict, as in [`create_three_way`].
 pub(super) fn check_conflicts(patch: &Map, original: &Node, current: &Node, kind: Cursor<'_>) -> Result<()> {
     let nothing = Node::map(Map::new());
     let original = if original.is_null() { &nothing } else { original };
@@ -72,7 +72,7 @@ pub(super) fn check_conflicts(patch: &Map, original: &Node, current: &Node, kind
 /// Checks that an object keeps its identity.
 ///
 /// # Errors
-/// Fails if `apiVersion`, `kind` or `metadata.name` differs.
+/// `apiVersion`, `kind` or `metadata.name` differs.
 pub(super) fn check_identity(current: &Node, expected: &Node) -> Result<()> {
     let root = Trail::root();
     let differs = |path: &[&str]| current.get_path(path) != expected.get_path(path);

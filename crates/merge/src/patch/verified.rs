@@ -1,4 +1,4 @@
-//! Creates patches that are verified by applying them.
+//! Creates patches and verifies them by applying them.
 
 use super::apply::{ApplyOptions, apply};
 use super::create::{CreationRules, PatchPart, ServerPatchOptions, create_by, diff};
@@ -17,22 +17,22 @@ use crate::schema::Cursor;
 use smp_text::diagnostic::{Code, Diagnostic, Result, WithWarnings};
 use smp_text::yaml::{Map, Node};
 
-/// Creates a patch of any type, two-way or, with a current object, three-way, and verifies it: applied to the
-/// input, it yields the expected object.
+/// Creates a patch of any type and verifies it: applied to the input, it yields the expected object. With a current
+/// object, it is a three-way patch, otherwise a two-way patch.
 ///
-/// Two-way, the expected object is the modified version. Three-way, it is the current object with everything from
-/// the modified version and without fields that only the original has; additions by others stay. Lists merge by
-/// the schema: for the API server by patch strategies, otherwise by all of its directives. For unknown kinds,
-/// overlays, JSON merge patches and JSON patches replace lists as a whole. Atomic maps are replaced as a whole by
-/// strategic merge patches only; the other types can set single fields. For the API server the patch is that of
-/// `kubectl apply`.
+/// For a two-way patch, the expected object is the modified version. For a three-way patch, it is the current object
+/// with all values of the modified version and without the fields that only the original has; additions by other owners
+/// stay. Lists merge by the schema: for the API server by patch strategies, otherwise by all directives. For unknown
+/// kinds, overlays, JSON merge patches and JSON patches replace lists as a whole. Only strategic merge patches replace
+/// atomic maps as a whole; the other types can set single fields. For the API server, the patch is that of `kubectl
+/// apply`.
 ///
-/// Three-way, a field that is null in the original or the modified version counts as absent. Two-way, only a JSON
-/// patch can set null; with the other types the field must have a known type, so that null means absent. For the
-/// API server, an overwriting patch removes a field that is null in the modified version, as kubectl's do, except
-/// in metadata.
+/// For a three-way patch, a field that is null in the original or the modified version is treated as absent. For a
+/// two-way patch, only a JSON patch can set null; with the other types, the field must have a known type, so that null
+/// means absent. For the API server, a patch that may overwrite changes removes a field that is null in the modified
+/// version, as kubectl does, except in metadata.
 ///
-/// A warning is returned for each list that an overlay patch replaces for lack of a schema.
+/// Returns a warning for each list that an overlay patch replaces because it has no schema.
 ///
 /// ```
 /// use strategic_merge_patch::patch::{CreateOptions, PatchInputs, PatchType, create_verified};
@@ -51,9 +51,9 @@ use smp_text::yaml::{Map, Node};
 /// ```
 ///
 /// # Errors
-/// Fails as [`create`](super::create) and [`create_three_way`](super::create_three_way) do. [`Code::Unsupported`]
-/// if no patch of this type yields the expected object, such as a change to one of two entries with the same merge
-/// key. [`alternative_forms`] returns the types that can.
+/// The errors of [`create`](super::create) and [`create_three_way`](super::create_three_way). Also, no patch of this
+/// type yields the expected object ([`Code::Unsupported`]), such as for a change of one of two entries with the same
+/// merge key. [`alternative_forms`] returns the types that can.
 pub fn create_verified(
     sides: &PatchInputs<'_>,
     patch_type: PatchType,
@@ -64,7 +64,7 @@ pub fn create_verified(
     let Some(current) = sides.current else { return create_and_verify(sides, patch_type, kind, *options) };
     let form = PatchForm { patch_type, rules: options.rules };
     let (before, after) = match (form.policy(), options.three_way.overwrite) {
-        // For kubectl, null removes the value of others. Only with overwrite, that is not a conflict.
+        // For kubectl, null removes the value of another owner. This is not a conflict only if overwriting is allowed.
         (ListPolicy::Apiserver, true) => (NullFields::Typed, NullFields::Metadata),
         (ListPolicy::Apiserver, false) => (NullFields::Typed, NullFields::Typed),
         _ => (NullFields::All, NullFields::All),
@@ -122,8 +122,8 @@ impl PatchForm {
     }
 }
 
-/// Returns the other patch types and rules that can express a change for which [`create_verified`] fails. Each is
-/// verified.
+/// Returns the other patch types and rules that can express a change for which [`create_verified`] fails. Each of them
+/// is verified.
 ///
 /// ```
 /// use strategic_merge_patch::patch::{CreateOptions, PatchInputs, PatchType, alternative_forms, create_verified};
@@ -166,32 +166,31 @@ struct Verification<'t> {
 }
 
 impl Verification<'_> {
-    /// Returns the patch of `kubectl apply` if it yields the expected object, or else the patch of the
-    /// differences.
+    /// Returns the patch of `kubectl apply` if it yields the expected object, otherwise the patch of the differences.
     ///
     /// # Errors
-    /// Fails on a conflict, or if neither patch works.
+    /// There is a conflict, or neither patch yields the expected object.
     fn verify_kubectl_patch(&self, current: &Node, options: ThreeWayOptions) -> Result<WithWarnings<Node>> {
         let Self { inputs: sides, kind, .. } = *self;
         let overwriting = options.overwrite(true);
         let made = create_three_way_by(sides, kind, overwriting, self.creation);
         let made = made.map_err(|error| self.creation_error(error))?;
         if let Some(patch) = made.as_map().filter(|_| !options.overwrite) {
-            // A null in the current object counts as absent for everyone.
+            // Null in the current object is treated as absent.
             let theirs = NullFields::Typed.removed_from(current, kind);
             check_conflicts(patch, sides.original, &theirs, kind)?;
         }
         let kubectl_patch = self.verify(made);
-        // Deletions in kubectl's patch would be stored as null data in entries that others removed.
+        // A deletion in kubectl's patch would be stored as null if another owner has already removed the entry.
         if kubectl_patch.as_ref().is_ok_and(|patch| !self.leaves_nulls(&patch.value)) {
             return kubectl_patch;
         }
         self.verify_differences().or(kubectl_patch)
     }
 
-    /// Returns the patch of the differences between input and expected object. kubectl's patch has more, such as
-    /// the order of unsorted scalars. In one of two entries with the same merge key, that would change the first
-    /// entry.
+    /// Returns the patch of the differences between the input and the expected object. kubectl's patch also contains
+    /// other data, such as the order of unsorted scalars. If two entries have the same merge key, this data could
+    /// change the first one by mistake.
     fn verify_differences(&self) -> Result<WithWarnings<Node>> {
         let options = ServerPatchOptions { part: PatchPart::Differences, rules: self.creation };
         let patch = diff(self.inputs.input(), self.expected, self.kind, options)?;
@@ -212,7 +211,7 @@ impl Verification<'_> {
         apply(self.inputs.input().clone(), patch, self.form.patch_type, &options)
     }
 
-    /// Replaces an error about a directive in the created patch, which the user did not write.
+    /// Replaces an error about a directive in the created patch, since the user did not write the directive.
     fn creation_error(&self, error: Diagnostic) -> Diagnostic {
         if error.code() != Code::Directive {
             return error;
@@ -225,7 +224,7 @@ impl Verification<'_> {
     /// Returns the patch if it yields the expected object.
     ///
     /// # Errors
-    /// Fails if it does not.
+    /// The patch does not yield the expected object.
     fn verify(&self, patch: Node) -> Result<WithWarnings<Node>> {
         let merged = self.applied(&patch).map_err(|error| self.creation_error(error))?;
         let got = merged.node.unwrap_or_else(|| Node::map(Map::new()));
@@ -239,7 +238,7 @@ impl Verification<'_> {
         let policy = self.form.policy();
         match self.form.patch_type {
             PatchType::Json => PatchedEquality::Exact,
-            // kubectl's patches let the server insert entries of others between those of the patch.
+            // For kubectl's patches, the server inserts entries of other owners between those of the patch.
             PatchType::Strategic if policy == ListPolicy::Apiserver && self.inputs.current.is_some() => {
                 PatchedEquality::Unordered(policy)
             }

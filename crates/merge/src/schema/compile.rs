@@ -1,4 +1,5 @@
-//! Merges several schema documents into one table. The newest document wins; older ones fill the gaps.
+//! Merges several schema documents into one table. The newest document takes precedence, and older ones add missing
+//! data.
 //!
 //! Used by `kubectl smp schema compile`, which also produces the embedded Kubernetes table.
 
@@ -11,7 +12,7 @@ use super::model::{KindDef, Model, TypeDef};
 use super::{Gvk, Scope, TypeGraph, lint};
 use smp_text::diagnostic::{Diagnostic, Problems, Result, Severity};
 
-/// Scopes of kinds in Kubernetes 1.21 to 1.37 that appear in no document with paths.
+/// The scopes of kinds in Kubernetes 1.21 to 1.37 that no document with paths contains.
 ///
 /// JSON Schema has no paths, and a default API server does not serve alpha and beta versions.
 const SCOPES: [(&str, &str, Scope); 20] = [
@@ -39,13 +40,13 @@ const SCOPES: [(&str, &str, Scope); 20] = [
 
 /// Merges documents, newest first, and compiles the result into one table.
 ///
-/// The newest document that has a definition decides. Where it lacks the default or type of a field, an older
-/// document fills it in: only OpenAPI v3 has the defaults of key fields, and not every release is published as
-/// such. Removed fields are kept. Merge directives of a field are never taken from an older document than the
-/// newest one with that field.
+/// The newest document that contains a definition takes precedence. If it lacks the default or type of a field, an
+/// older document provides it, because only OpenAPI v3 has the defaults of key fields and not every release is
+/// published in that format. Removed fields are kept. Merge directives of a field are only taken from the newest
+/// document with that field.
 ///
 /// # Errors
-/// Fails on errors reported by [`lint`], and when a size limit of the table is exceeded.
+/// [`lint`] reports errors, or the table exceeds a size limit.
 pub fn compile(documents: impl IntoIterator<Item = Model>) -> Result<TypeGraph> {
     let merged = merge(documents);
     let mut problems = Problems::default();
@@ -80,7 +81,7 @@ pub fn merge(documents: impl IntoIterator<Item = Model>) -> Model {
     merged
 }
 
-/// Fills in what the newer definition lacks from an older one.
+/// Adds data that the newer definition lacks from an older one.
 fn fill_type(newer: &mut TypeDef, older: TypeDef) {
     if newer.kind == TypeKind::Any && newer.reference.is_none() {
         newer.kind = older.kind;
@@ -104,7 +105,7 @@ fn fill_type(newer: &mut TypeDef, older: TypeDef) {
     }
 }
 
-/// Completes scope and plural of each kind from its other versions, which share both.
+/// Adds the scope and plural of each kind from its other versions, which have the same ones.
 fn fill_kinds(model: &mut Model) {
     let mut known: BTreeMap<(SmolStr, SmolStr), (Option<Scope>, Vec<SmolStr>)> = BTreeMap::new();
     for (group, kind, scope) in SCOPES {

@@ -1,7 +1,6 @@
 //! Constraints on values besides their types: enums, formats, patterns, limits, CEL rules.
 //!
-//! Defines the keywords and the compact JSON text that a compiled schema stores for them. Values are checked
-//! elsewhere.
+//! Defines the keywords, and the compact JSON text that a compiled schema stores for them. Another crate checks values.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +40,7 @@ fn is_constraint(keyword: &str) -> bool {
     )
 }
 
-/// The constraints of a schema on a value, besides its type, its fields and its merge directives.
+/// The constraints of a schema on a value, in addition to its type, its fields and its merge directives.
 ///
 /// Schemas in `allOf`, `anyOf`, `oneOf` and `not` may also constrain fields and list entries.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -111,13 +110,13 @@ pub struct Constraints {
     /// `not`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not: Option<Box<Constraints>>,
-    /// `additionalProperties: true`: any field is allowed.
+    /// `additionalProperties: true`: all fields are allowed.
     #[serde(skip_serializing_if = "is_false")]
     pub free_fields: bool,
     /// `spec.preserveUnknownFields` of a CRD, only at the root of an object: null fields are kept and validated.
     #[serde(skip_serializing_if = "is_false")]
     pub keeps_nulls: bool,
-    /// `default`, of any type, which the API server fills in. Read from CRDs only.
+    /// `default`, a value of any type that the API server sets. Read from CRDs only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
     /// `type`, only in `allOf`, `anyOf`, `oneOf` and `not`
@@ -140,16 +139,16 @@ pub struct Constraints {
 pub struct CelRule {
     /// The CEL expression, which must be true.
     pub rule: String,
-    /// The error message if it is not.
+    /// The error message if the expression is not true.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// A CEL expression that yields the message.
+    /// A CEL expression that evaluates to the message.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message_expression: String,
-    /// The field that the error is reported for, such as `.spec.size`.
+    /// The field for which the error is reported, such as `.spec.size`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub field_path: String,
-    /// Evaluates a rule that uses `oldSelf` also when there is no old value.
+    /// True if a rule that uses `oldSelf` is also evaluated when there is no old value.
     #[serde(skip_serializing_if = "is_false")]
     pub optional_old_self: bool,
 }
@@ -166,7 +165,7 @@ impl Constraints {
         *self == Self::default()
     }
 
-    /// Reads the constraint keywords of a schema object. Returns `None` if it has none; invalid keywords are
+    /// Reads the constraint keywords of a schema object. Returns `None` if there are none. Invalid keywords are
     /// ignored.
     pub(super) fn read(schema: &Map) -> Option<Box<Self>> {
         let mut found: Vec<(&str, &Node)> = Vec::new();
@@ -187,8 +186,8 @@ impl Constraints {
         Some(Box::new(Self { free_fields, ..Self::from_keywords(keywords) })).filter(|read| !read.is_empty())
     }
 
-    /// Reads the keywords one by one if they are invalid as a whole. Compositions that contain a `$ref` are
-    /// ignored.
+    /// Reads the keywords one by one, for a schema object that is invalid as a whole. Compositions that contain a
+    /// `$ref` are ignored.
     fn from_keywords(mut keywords: serde_json::Map<String, Value>) -> Self {
         for word in ["allOf", "anyOf", "oneOf", "not"] {
             if keywords.get(word).is_some_and(contains_ref) {
@@ -208,12 +207,12 @@ impl Constraints {
         serde_json::to_string(self).ok()
     }
 
-    /// Parses the stored JSON text. Corrupt text yields no constraints.
+    /// Parses the stored JSON text. Returns no constraints for corrupt text.
     pub(super) fn from_text(text: &str) -> Self {
         serde_json::from_str(text).unwrap_or_default()
     }
 
-    /// Fills in constraints that are missing here from `other`.
+    /// Adds the constraints that are missing here from `other`.
     pub(super) fn fill_missing(&mut self, other: Self) {
         let Self { format, enumeration, pattern, .. } = other;
         self.format = self.format.take().or(format);

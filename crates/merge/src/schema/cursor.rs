@@ -1,4 +1,4 @@
-//! Typed access to a type graph: a position at one field, list entry or object.
+//! Typed access to a type graph: the position of a field, list entry or object.
 
 use smol_str::SmolStr;
 
@@ -10,8 +10,8 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 /// A position in a [`TypeGraph`], which may be unknown.
 ///
-/// Copying is as cheap as copying a pair of pointers, and moving does not allocate. An unknown position has no
-/// type, fields or directives.
+/// Copying a position is as cheap as copying two pointers, and moving to a child allocates nothing. An unknown position
+/// has no type, fields or directives.
 #[derive(Debug, Clone, Copy)]
 pub struct Cursor<'s> {
     graph: Option<&'s TypeGraph>,
@@ -26,7 +26,7 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// Returns the position without any schema.
+    /// Returns a position without a schema.
     #[must_use]
     pub fn unknown() -> Self {
         Self { graph: None, record: Record::default() }
@@ -45,15 +45,16 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// Moves to a declared field, else to the values of a map with free keys, else to free-form content, else to
-    /// unknown.
+    /// Returns the position of a field: a declared field, otherwise the values of a map with free keys, otherwise
+    /// free-form content, otherwise an unknown position.
     #[must_use]
     pub fn field(self, name: &str) -> Self {
         let declared = self.graph.and_then(|g| g.find_field(&self.record, name));
         self.child(declared.map_or(self.record.additional, |f| f.node))
     }
 
-    /// Everything below `x-kubernetes-preserve-unknown-fields` is free-form: maps merge, lists are replaced.
+    /// Returns the position of a child node. Everything below `x-kubernetes-preserve-unknown-fields` is free-form: maps
+    /// merge, and lists are replaced.
     fn child(self, node: u32) -> Self {
         if node != NONE || !self.record.preserve_unknown_fields {
             return self.move_to(node);
@@ -61,13 +62,13 @@ impl<'s> Cursor<'s> {
         Self { graph: self.graph, record: Record { preserve_unknown_fields: true, ..Record::default() } }
     }
 
-    /// Returns true if a field of that name is declared.
+    /// Returns true if a field with this name is declared.
     #[must_use]
     pub fn has_field(self, name: &str) -> bool {
         self.graph.is_some_and(|g| g.find_field(&self.record, name).is_some())
     }
 
-    /// Returns the declared field of that name, if any.
+    /// Returns the declared field with this name, if any.
     #[must_use]
     pub fn declared(self, name: &str) -> Option<Self> {
         let field = self.graph.and_then(|g| g.find_field(&self.record, name))?;
@@ -131,7 +132,7 @@ impl<'s> Cursor<'s> {
         self.record.patch_strategy
     }
 
-    /// Returns `x-kubernetes-patch-merge-key` as written: one key, or several separated by commas.
+    /// Returns `x-kubernetes-patch-merge-key` as written: one or several keys, separated by commas.
     #[must_use]
     pub fn patch_merge_key(self) -> Option<&'s str> {
         self.optional(self.record.patch_merge_key)
@@ -143,8 +144,9 @@ impl<'s> Cursor<'s> {
         self.optional(self.record.recommended_merge_key)
     }
 
-    /// Returns the keys that identify list entries where the default patch merge key is not sufficient: the
-    /// recommended merge keys, or the list map keys if these start with the default key. Empty if there are none.
+    /// Returns the keys that identify list entries if the default patch merge key is not sufficient: the recommended
+    /// merge keys, or the list map keys if they start with the default key. Returns an empty list if there are no such
+    /// keys.
     #[must_use]
     pub fn identifying_keys(self) -> Vec<SmolStr> {
         let default = self.patch_merge_key().map(split_keys).unwrap_or_default();
@@ -166,13 +168,14 @@ impl<'s> Cursor<'s> {
 
     /// Returns the JSON text of this field's default if it is a scalar.
     ///
-    /// The zero value of a required field is not a default: API servers publish `port: 0` without applying it.
+    /// The zero value of a required field is not a default: API servers publish defaults such as `port: 0` but do not
+    /// set them.
     #[must_use]
     pub fn default(self) -> Option<&'s str> {
         self.optional(self.record.default)
     }
 
-    /// Returns true if a CRD sets a default here, of any type.
+    /// Returns true if a CRD declares a default of any type for this position.
     #[must_use]
     pub fn has_default(self) -> bool {
         self.constraints_text().is_some_and(|text| text.contains("\"default\":"))
@@ -184,8 +187,8 @@ impl<'s> Cursor<'s> {
         self.graph.and_then(|g| g.find_field(&self.record, name)).is_some_and(|f| f.required)
     }
 
-    /// For the element type of a list: returns the default of the field `key` as JSON text. Entries without the
-    /// key match by it.
+    /// Returns the default of the field `key` as JSON text, for the element type of a list. An entry without the key is
+    /// matched by this default.
     #[must_use]
     pub fn key_default(self, key: &str) -> Option<&'s str> {
         let field = self.graph.and_then(|g| g.find_field(&self.record, key))?;
@@ -210,19 +213,19 @@ impl<'s> Cursor<'s> {
         self.optional(self.record.constraints)
     }
 
-    /// Returns the constraints on values here, besides their type.
+    /// Returns the constraints on values at this position, besides their type.
     #[must_use]
     pub fn constraints(self) -> Constraints {
         self.constraints_text().map(Constraints::from_text).unwrap_or_default()
     }
 
-    /// Returns the name of the definition at this position, or of the one that it refers to.
+    /// Returns the name of the definition at this position, or of the definition to which it refers.
     #[must_use]
     pub fn type_name(self) -> Option<&'s str> {
         self.optional(self.record.type_name)
     }
 
-    /// Returns the definition that this position refers to, without the referring field's own keywords.
+    /// Returns the definition to which this position refers, without the keywords of the referring field.
     #[must_use]
     pub fn definition(self) -> Self {
         self.graph.zip(self.type_name()).and_then(|(g, name)| g.named(name)).unwrap_or_else(Self::unknown)
@@ -241,7 +244,7 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// Text 0 is the empty text and means none.
+    /// Returns a text by its index. Returns `None` for index 0, the empty text.
     fn optional(self, text: u32) -> Option<&'s str> {
         self.graph.filter(|_| text != 0).map(|g| g.text(text))
     }
@@ -254,7 +257,7 @@ impl TypeGraph {
         self.find_kind(gvk).map(KindEntry::root).filter(|cursor| cursor.is_known())
     }
 
-    /// Returns the definition of that name, such as `io.k8s.api.core.v1.PodSpec`.
+    /// Returns the definition with a name such as `io.k8s.api.core.v1.PodSpec`.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<Cursor<'_>> {
         self.find_name(name).map(|node| Cursor::new(self, node)).filter(|cursor| cursor.is_known())
@@ -262,10 +265,10 @@ impl TypeGraph {
 }
 
 impl TypeGraph {
-    /// Checks the merge keys of all types, whichever tool wrote the graph.
+    /// Checks the merge keys of all types. The graph may have been written by another tool.
     ///
     /// # Errors
-    /// Fails on keys that [`Directives::key_problem`] reports.
+    /// [`Directives::key_problem`] reports a problem.
     pub(super) fn check_keys(&self) -> Result<()> {
         let cursors = (0..self.type_count()).map(|node| Cursor::new(self, node));
         let keyed = |cursor: &Cursor<'_>| {
@@ -285,7 +288,7 @@ impl<'g> KindEntry<'g> {
     }
 }
 
-/// The list map keys of a field, in schema order.
+/// The list map keys of a field, in the order of the schema.
 #[derive(Debug, Clone)]
 pub struct ListMapKeys<'s> {
     graph: Option<&'s TypeGraph>,

@@ -1,4 +1,4 @@
-//! Schema facts of one type: the value's type, its merge directives, the scope of a kind.
+//! The schema data of one type: the type of the value, its merge directives, and the scope of a kind.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 pub enum Scope {
     /// Objects are in a namespace.
     Namespaced,
-    /// Objects are cluster-wide.
+    /// Objects are not in a namespace.
     Cluster,
 }
 
@@ -45,7 +45,7 @@ pub struct PatchStrategy {
 }
 
 impl PatchStrategy {
-    /// Parses a comma-separated list of `merge`, `replace` and `retainKeys`. Other words are ignored, see
+    /// Parses a comma-separated list of `merge`, `replace` and `retainKeys`. Other words are ignored; see
     /// [`PatchStrategy::unknown_word`].
     #[must_use]
     pub fn parse(text: &str) -> Self {
@@ -79,7 +79,7 @@ impl fmt::Display for PatchStrategy {
 /// The type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum TypeKind {
-    /// Any type, or unspecified.
+    /// Any type, or no declared type.
     #[default]
     Any,
     /// A map with declared fields, with free keys, or both.
@@ -141,7 +141,7 @@ pub struct Directives {
     pub list_map_keys: Vec<SmolStr>,
     /// `x-kubernetes-patch-strategy`
     pub patch_strategy: PatchStrategy,
-    /// `x-kubernetes-patch-merge-key` as written: one key, or several separated by commas.
+    /// `x-kubernetes-patch-merge-key` as written: one or several keys, separated by commas.
     pub patch_merge_key: Option<SmolStr>,
     /// `x-kubernetes-recommended-patch-merge-key` as written.
     pub recommended_merge_key: Option<SmolStr>,
@@ -156,9 +156,9 @@ impl Directives {
         *self == Self::default()
     }
 
-    /// Returns a problem with the merge keys, and the keyword that has it.
+    /// Returns a problem with the merge keys, and the affected keyword.
     ///
-    /// Keys are separated by commas and must be distinct; a set has none. Patches without `$patchMergeKey` use the
+    /// Keys are separated by commas and must be distinct, and a set has none. Patches without `$patchMergeKey` use the
     /// default keys, so the recommended keys must start with them in the same order.
     #[must_use]
     pub fn key_problem(&self) -> Option<(&'static str, String)> {
@@ -227,7 +227,7 @@ fn list_problem(what: &str, written: &str) -> Option<String> {
     has_hole.then(|| format!("the {what}s `{written}` contain an empty name"))
 }
 
-/// Splits merge keys such as `a,b`; an empty text yields none.
+/// Splits merge keys such as `a,b`. Returns no keys for an empty text.
 #[must_use]
 pub fn split_keys(keys: &str) -> Vec<SmolStr> {
     keys.split(',').map(str::trim).filter(|key| !key.is_empty()).map(SmolStr::from).collect()

@@ -1,7 +1,7 @@
 //! The schema tables that are compiled into the program.
 //!
-//! Each is a compiled graph that is read in place from the program's image. CONTRIBUTING.md lists the documents
-//! that they are compiled from.
+//! Each table is a compiled graph that is read directly from the program's binary. CONTRIBUTING.md lists the documents
+//! from which the tables are compiled.
 
 use std::sync::{Arc, LazyLock};
 
@@ -15,7 +15,7 @@ static KUSTOMIZE: LazyLock<Arc<TypeGraph>> =
 /// The oldest and the newest Kubernetes version whose kinds are embedded.
 pub const KUBERNETES_VERSIONS: [&str; 2] = ["1.21", "1.37"];
 
-/// Returns the types of Kubernetes 1.37 and of kinds that were removed since 1.21.
+/// Returns the types of Kubernetes 1.37, and the types of kinds that were removed since 1.21.
 pub fn kubernetes() -> Arc<TypeGraph> {
     Arc::clone(&KUBERNETES)
 }
@@ -25,12 +25,13 @@ pub fn is_built_in(gvk: &Gvk) -> bool {
     KUBERNETES.kind(gvk).is_some()
 }
 
-/// Returns the types that kustomize embeds, of Kubernetes 1.21.2.
+/// Returns the types that kustomize embeds, which are those of Kubernetes 1.21.2.
 pub(super) fn kustomize() -> Arc<TypeGraph> {
     Arc::clone(&KUSTOMIZE)
 }
 
-/// A table that cannot be opened yields no types. A test opens both tables and checks their checksums.
+/// Opens an embedded table. Returns no types if the table cannot be opened. A test opens both tables and checks their
+/// checksums.
 fn open(bytes: &'static [u8]) -> Arc<TypeGraph> {
     Arc::new(TypeGraph::open_unchecked(bytes).unwrap_or_else(|_| TypeGraph::empty()))
 }

@@ -1,14 +1,14 @@
-//! The compact type graph: one flat buffer, read in place.
+//! The compact type graph: one flat buffer that is read in place.
 //!
-//! The same format serves the embedded tables, cache entries and graphs that are built in memory. This module owns
-//! the layout and reading of the buffer; [`super::write`] produces it. Opening checks only that the sections are
-//! within the buffer, so its cost does not depend on the graph's size. Each read checks its own bounds: a corrupt
-//! buffer leads to wrong answers at worst, never to a panic. A stored graph has a checksum at its end, which is
-//! verified when it is opened. The checksums of the embedded tables are verified by a test.
+//! Embedded tables, cache entries and graphs that are built in memory have the same format. This module owns the layout
+//! and the reading of the buffer; [`super::write`] writes it. Opening only checks that the sections are within the
+//! buffer, so its cost does not depend on the size of the graph. Each read checks its own bounds: a corrupt buffer can
+//! lead to wrong results but never to a panic. A stored graph ends with a checksum, which is verified when the graph is
+//! opened. A test verifies the checksums of the embedded tables.
 //!
-//! Layout, all numbers little-endian `u32`: the magic bytes with the version, the length of the buffer, then
-//! offset and count of each section. A text is referenced by its index in the section of text offsets (0 is the
-//! empty text), a type by its index in the section of types.
+//! Layout: the magic bytes with the version, the length of the buffer, then the offset and count of each section. All
+//! numbers are little-endian `u32`. A text is referenced by its index in the section of text offsets (0 is the empty
+//! text), a type by its index in the section of types.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -19,15 +19,15 @@ use super::Gvk;
 use super::directives::{ListType, MapType, PatchStrategy, Scope, TypeKind};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// The first bytes of any version.
+/// The first bytes of all layout versions.
 pub(super) const FORMAT: &[u8] = b"smpgrph";
-/// The first bytes; the last one is the layout version.
+/// The first bytes of this layout version. The last byte is the version.
 pub const MAGIC: &[u8; 8] = b"smpgrph\x03";
-/// Length in bytes of the SHA-256 checksum at the end of a stored buffer.
+/// The length in bytes of the SHA-256 checksum at the end of a stored buffer.
 const CHECKSUM: usize = 32;
-/// Type index that means "no type".
+/// The type index for "no type".
 pub(super) const NONE: u32 = u32::MAX;
-/// Flag in a field's type index: the field is required.
+/// A flag in the type index of a field: the field is required.
 pub(super) const REQUIRED: u32 = 1 << 31;
 
 pub(super) const TEXT_BYTES: usize = 0;
@@ -37,12 +37,12 @@ pub(super) const FIELDS: usize = 3;
 pub(super) const LISTS: usize = 4;
 pub(super) const KINDS: usize = 5;
 pub(super) const NAMES: usize = 6;
-/// Bytes per entry of each section.
+/// The number of bytes per entry of each section.
 pub(super) const SIZES: [usize; 7] = [1, 4, 44, 8, 4, 24, 8];
-/// Magic, length, and offset and count of each section.
+/// The size of the header: magic bytes, length, and the offset and count of each section.
 pub(super) const HEADER: usize = 12 + 8 * SIZES.len();
 
-/// Bits of a type's second and third byte.
+/// The bits of the second and third byte of a type.
 pub(super) mod bits {
     pub(in crate::schema) const LIST_TYPE: u8 = 0b11;
     pub(in crate::schema) const MAP_TYPE: u8 = 0b1100;
@@ -53,15 +53,15 @@ pub(super) mod bits {
     pub(in crate::schema) const PRESERVE: u8 = 1 << 1;
 }
 
-/// A compiled schema: kinds, their fields, and how these merge.
+/// A compiled schema: kinds, their fields, and how the fields merge.
 #[derive(Debug, Clone)]
 pub struct TypeGraph {
     bytes: Cow<'static, [u8]>,
-    /// Offset and count of each section.
+    /// The offset and count of each section.
     sections: [(usize, usize); SIZES.len()],
 }
 
-/// One type as stored in the buffer. Texts and types are indices.
+/// A type as stored in the buffer. Texts and types are stored as indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Record {
     pub(super) kind: TypeKind,
@@ -158,7 +158,7 @@ impl<'g> KindEntry<'g> {
         }
     }
 
-    /// Returns the plural, then the other names.
+    /// Returns the plural, followed by the other names.
     pub(super) fn names(self) -> impl Iterator<Item = &'g str> {
         let graph = self.graph;
         graph.list(self.column(5)).map(|id| graph.text(id))
@@ -179,10 +179,10 @@ fn corrupt(why: &str) -> Diagnostic {
 }
 
 impl TypeGraph {
-    /// Opens bytes that [`TypeGraph::to_bytes`] returned.
+    /// Opens a graph from bytes that [`TypeGraph::to_bytes`] returned.
     ///
     /// # Errors
-    /// Fails on other data, truncated or modified data, and data of another layout version.
+    /// The data is not a graph, is truncated or modified, or has another layout version.
     pub fn from_bytes(bytes: impl Into<Cow<'static, [u8]>>) -> Result<Self> {
         let bytes = bytes.into();
         if !bytes.starts_with(MAGIC) {
@@ -208,7 +208,7 @@ impl TypeGraph {
         [&self.bytes, Sha256::digest(&self.bytes).as_slice()].concat()
     }
 
-    /// Opens bytes as [`TypeGraph::from_bytes`] does, but without verifying the checksum, in constant time.
+    /// Opens bytes like [`TypeGraph::from_bytes`], but in constant time, without verifying the checksum.
     pub(super) fn open_unchecked(bytes: impl Into<Cow<'static, [u8]>>) -> Result<Self> {
         let cut = |length: usize| length.saturating_sub(CHECKSUM);
         Self::from_buffer(match bytes.into() {
@@ -220,7 +220,7 @@ impl TypeGraph {
         })
     }
 
-    /// Opens a buffer without a checksum, as the writer produces it.
+    /// Opens a buffer without a checksum, as the writer creates it.
     pub(super) fn from_buffer(bytes: Cow<'static, [u8]>) -> Result<Self> {
         let mut graph = Self { bytes, sections: [(0, 0); SIZES.len()] };
         let length = graph.u32_at(MAGIC.len()).map(|n| n as usize);
@@ -256,7 +256,7 @@ impl TypeGraph {
         self.find_kind(gvk).and_then(KindEntry::scope)
     }
 
-    /// Returns the index of the definition of that name.
+    /// Returns the index of the definition with this name.
     pub(super) fn find_name(&self, name: &str) -> Option<u32> {
         let (start, count) = self.sections[NAMES];
         let at = |i: usize| self.u32_at(start + 8 * i).map_or(&[][..], |id| self.text_bytes(id));
@@ -364,7 +364,7 @@ impl TypeGraph {
         Some(Field { name, node: node & !REQUIRED, required: node & REQUIRED != 0 })
     }
 
-    /// Returns the range of a type's fields, limited to the section.
+    /// Returns the index of a type's first field and the number of its fields, clamped to the section.
     fn field_range(&self, record: &Record) -> (usize, usize) {
         let total = self.sections[FIELDS].1;
         let start = (record.fields_start as usize).min(total);
@@ -408,7 +408,7 @@ impl<'g> Texts<'g> {
     }
 }
 
-/// Binary search over `0..count`.
+/// Searches `0..count` with a binary search.
 fn search(count: usize, compare: impl Fn(usize) -> Ordering) -> Option<usize> {
     let (mut low, mut high) = (0, count);
     while low < high {

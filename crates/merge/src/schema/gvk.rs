@@ -19,7 +19,8 @@ pub struct Gvk {
 }
 
 impl Gvk {
-    /// Creates a `Gvk` from the `apiVersion` and `kind` of a manifest: `apps/v1`, or `v1` for the core group.
+    /// Creates a `Gvk` from the `apiVersion` and `kind` of a manifest. The `apiVersion` is `apps/v1`, for example, or
+    /// `v1` for the core group.
     #[must_use]
     pub fn from_manifest(api_version: &str, kind: &str) -> Self {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
@@ -79,7 +80,7 @@ impl From<&Gvk> for ResourceName {
 }
 
 impl fmt::Display for Gvk {
-    /// Formats as `apps/v1 Deployment`.
+    /// Formats the kind as `apps/v1 Deployment`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.api_version(), self.kind)
     }

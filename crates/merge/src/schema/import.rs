@@ -9,7 +9,7 @@ use super::graph::TypeGraph;
 use super::model::{KindDef, Model, TypeDef};
 
 impl Model {
-    /// Creates a model of a whole compiled graph. Compiling it again yields an equal graph.
+    /// Creates a model of a whole compiled graph. Compiling the model yields an equal graph.
     #[must_use]
     pub fn from_graph(graph: &TypeGraph) -> Self {
         let mut model = Self::default();
@@ -25,9 +25,10 @@ impl Model {
         model
     }
 
-    /// Imports a definition and everything it refers to from a compiled graph, unless already present.
+    /// Imports a definition, and all definitions to which it refers, from a compiled graph. Definitions that the model
+    /// already contains are skipped.
     ///
-    /// Returns a reference to it.
+    /// Returns a reference to the definition.
     pub fn import(&mut self, cursor: Cursor<'_>) -> TypeDef {
         let mut pending = Vec::new();
         let root = import_reference(cursor, &mut pending);
@@ -41,8 +42,8 @@ impl Model {
         root
     }
 
-    /// Imports the definitions of a compiled graph that this model refers to. They also replace definitions of the same
-    /// name, because the graph is complete and a document may have only a part of a definition.
+    /// Imports the definitions of a compiled graph to which this model refers. They also replace definitions with the
+    /// same name, because the graph is complete and a document may contain only a part of a definition.
     pub fn replace_from(&mut self, graph: &TypeGraph) {
         let roots = self.kinds.values().filter_map(|kind| kind.root.as_ref());
         let referred = references(self.definitions.values().chain(roots));
@@ -56,7 +57,7 @@ impl Model {
     }
 }
 
-/// Returns the names of all definitions that these schemas refer to, at any level.
+/// Returns the names of all definitions to which these schemas refer, at any level.
 fn references<'d>(definitions: impl Iterator<Item = &'d TypeDef>) -> Vec<SmolStr> {
     let (mut names, mut pending) = (Vec::new(), definitions.collect::<Vec<_>>());
     while let Some(def) = pending.pop() {
@@ -67,7 +68,7 @@ fn references<'d>(definitions: impl Iterator<Item = &'d TypeDef>) -> Vec<SmolStr
     names
 }
 
-/// Returns a reference to a named definition, or else the whole schema.
+/// Returns a reference to a named definition. For an unnamed type, returns the whole schema.
 fn import_reference<'s>(cursor: Cursor<'s>, pending: &mut Vec<Cursor<'s>>) -> TypeDef {
     let Some(name) = cursor.type_name() else { return expand(cursor, pending) };
     pending.push(cursor.definition());
@@ -82,7 +83,7 @@ fn import_reference<'s>(cursor: Cursor<'s>, pending: &mut Vec<Cursor<'s>>) -> Ty
     }
 }
 
-/// Returns the schema with its children. Only unnamed children are expanded in turn.
+/// Returns the schema with its children. Unnamed children are expanded recursively.
 ///
 /// This terminates because recursive schemas are always named.
 fn expand<'s>(cursor: Cursor<'s>, pending: &mut Vec<Cursor<'s>>) -> TypeDef {

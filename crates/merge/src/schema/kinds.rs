@@ -49,12 +49,12 @@ const SHORT_NAMES: [(&str, &str); 31] = [
     ("vac", "VolumeAttributesClass"),
 ];
 
-/// Finds the kind that `words` start with, and the number of words that its name takes.
+/// Finds the kind at the start of `words`, and the number of words that its name consists of.
 ///
-/// Matching ignores case. The name is a kind, its plural, its singular or a short name, optionally followed by the
-/// group, or by version and group: `ingress`, `ing.networking.k8s.io`, `ingresses.v1.networking.k8s.io`. With
-/// `api_version`, only kinds of that API version match. If several kinds match, Kubernetes' own kinds come before
-/// custom ones, then the most stable and highest version, then the core group, as in kubectl.
+/// Matching ignores case. The name is a kind, its plural, its singular or a short name. The group, or the version and
+/// the group, may follow: `ingress`, `ing.networking.k8s.io`, `ingresses.v1.networking.k8s.io`. With `api_version`,
+/// only kinds of that API version match. If several kinds match, Kubernetes' own kinds take precedence over custom
+/// ones, then the most stable and highest version, then the core group, as in kubectl.
 pub fn find_kind(schema: &Schema, words: &[&str], api_version: Option<&str>) -> Result<(Gvk, usize)> {
     let word = words.first().copied().unwrap_or_default().to_lowercase();
     let rest = words.get(1..).unwrap_or_default();
@@ -90,7 +90,7 @@ pub fn named_kinds(graph: &TypeGraph) -> impl Iterator<Item = NamedKind> {
     })
 }
 
-/// Returns the plural, the other names and, for kinds of Kubernetes, the short names.
+/// Returns the plural, the other names and, for Kubernetes' kinds, the short names.
 fn names_of(entry: KindEntry<'_>) -> Vec<SmolStr> {
     let mut names: Vec<SmolStr> = entry.names().map(SmolStr::from).collect();
     if names.is_empty() {
@@ -100,7 +100,7 @@ fn names_of(entry: KindEntry<'_>) -> Vec<SmolStr> {
     names
 }
 
-/// Returns the short names of a kind of Kubernetes.
+/// Returns the short names of a Kubernetes kind.
 pub fn short_names(gvk: &Gvk) -> impl Iterator<Item = &'static str> {
     let is_called = is_kubernetes(&gvk.group);
     SHORT_NAMES.iter().filter(move |(_, kind)| is_called && *kind == gvk.kind).map(|(name, _)| *name)
@@ -111,20 +111,20 @@ fn known_kinds(schema: &Schema) -> impl Iterator<Item = KindEntry<'_>> {
     schema.graphs().flat_map(|(_, graph)| graph.kind_entries()).filter(|entry| entry.root().is_known())
 }
 
-/// Returns true if a group is part of Kubernetes, that is, if a kind of it is embedded.
+/// Returns true if an embedded kind has this group, which means that the group is part of Kubernetes.
 pub fn is_built_in_group(group: &str) -> bool {
     static GROUPS: LazyLock<FxHashSet<SmolStr>> =
         LazyLock::new(|| embedded::kubernetes().kind_entries().map(|entry| entry.group().into()).collect());
     GROUPS.contains(group)
 }
 
-/// Returns the kinds of a group of Kubernetes, in all versions.
+/// Returns the kinds of a Kubernetes group, in all versions.
 pub fn kinds_in_group(group: &str) -> Vec<Gvk> {
     let graph = embedded::kubernetes();
     graph.kind_entries().filter(|entry| entry.group() == group).map(KindEntry::gvk).collect()
 }
 
-/// Returns true if a group belongs to Kubernetes. Custom groups need a domain of their own.
+/// Returns true if a group belongs to Kubernetes. The name of a custom group must be another domain.
 fn is_kubernetes(group: &str) -> bool {
     !group.contains('.') || group.ends_with(".k8s.io")
 }
@@ -137,8 +137,8 @@ fn has_name(entry: KindEntry<'_>, word: &str) -> bool {
         || (entry.names().next().is_none() && plural(kind) == word)
 }
 
-/// Returns true if words name the kind: by its name, plural or short name, optionally followed by its group, or by
-/// version and group. Case is ignored.
+/// Returns true if the words are a name of the kind: its name, plural or short name, optionally followed by its group,
+/// or by version and group. Case is ignored.
 pub fn matches_kind(gvk: &Gvk, words: &[&str]) -> bool {
     let Some((word, rest)) = words.split_first() else { return false };
     let (word, kind) = (word.to_lowercase(), gvk.kind.to_lowercase());
@@ -147,7 +147,7 @@ pub fn matches_kind(gvk: &Gvk, words: &[&str]) -> bool {
     is_called && qualifiers(gvk, rest) == rest.len()
 }
 
-/// Returns the plural as Kubernetes derives it, for kinds without a documented one.
+/// Returns the plural that Kubernetes derives from a kind, for kinds whose plural is not documented.
 fn plural(kind: &str) -> String {
     let word = kind.to_lowercase();
     if word.ends_with(['s', 'x']) || word.ends_with("ch") || word.ends_with("sh") {
@@ -159,7 +159,7 @@ fn plural(kind: &str) -> String {
     }
 }
 
-/// Returns the number of words that are the kind's group, or its version and group.
+/// Returns the number of words that make up the kind's group, or its version and group.
 fn qualifiers(gvk: &Gvk, rest: &[&str]) -> usize {
     let group: Vec<&str> = gvk.group.split('.').filter(|part| !part.is_empty()).collect();
     let version = usize::from(rest.first().is_some_and(|word| *word == gvk.version));
@@ -173,7 +173,8 @@ fn qualifiers(gvk: &Gvk, rest: &[&str]) -> usize {
     }
 }
 
-/// Returns a sort key of a version: stable before beta before alpha, then the higher version; other names last.
+/// Returns a sort key for a version: stable before beta before alpha, then the higher version. Other version names are
+/// last.
 pub fn version_priority(version: &str) -> (u8, u32, u32) {
     let Some(text) = version.strip_prefix('v') else { return (0, 0, 0) };
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

@@ -1,5 +1,5 @@
-//! Merge rules (list types and list map keys) of kustomization files, derived from how kustomize treats their lists. No
-//! schema document has them.
+//! Merge rules (list types and list map keys) of kustomization files, derived from the way in which kustomize treats
+//! their lists. No schema document contains these rules.
 
 use std::sync::{Arc, LazyLock};
 
@@ -24,7 +24,7 @@ pub const KUSTOMIZATION_PATHS: [&str; 9] = [
     "validators",
 ];
 
-/// Lists merged by key. `patches` entries may have no path; such a list is atomic.
+/// Lists merged by key. An entry of `patches` may lack a path; such a list is atomic.
 const KEYED: [(&str, &str); 7] = [
     ("configMapGenerator", "name"),
     ("helmCharts", "name"),
@@ -38,8 +38,8 @@ const KEYED: [(&str, &str); 7] = [
 static KUSTOMIZATION_TYPES: LazyLock<Arc<TypeGraph>> =
     LazyLock::new(|| Arc::new(model().compile().unwrap_or_else(|_| TypeGraph::empty())));
 
-/// Returns the types of kustomization files. For three-way merges of these files only:
-/// kustomize itself merges fewer of these lists.
+/// Returns the types of kustomization files. They are used only for three-way merges of these files: kustomize itself
+/// merges fewer of these lists.
 #[must_use]
 pub fn kustomization_types() -> Arc<TypeGraph> {
     Arc::clone(&KUSTOMIZATION_TYPES)
@@ -55,7 +55,7 @@ fn model() -> Model {
     let by = |name: &str, key: &str| Directives {
         list_type: Some(ListType::Map),
         list_map_keys: vec![key.into()],
-        // The only lists that kustomize merges itself.
+        // The only lists that kustomize itself merges.
         patch_strategy: PatchStrategy { merge: name.ends_with("Generator"), ..PatchStrategy::default() },
         ..Directives::default()
     };

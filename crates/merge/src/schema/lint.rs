@@ -1,7 +1,7 @@
-//! Lints the merge directives of a schema, for authors of types.
+//! Lints the merge directives of a schema, for its authors.
 //!
-//! Directives without any valid meaning are rejected by the readers already. This module finds likely mistakes:
-//! keys that entries do not have, and lists that clients merge differently.
+//! The readers already reject directives without a valid meaning. This module finds likely mistakes: keys that entries
+//! do not have, and lists that clients merge in different ways.
 
 use smol_str::SmolStr;
 
@@ -9,8 +9,8 @@ use super::directives::{Directives, ListType, TypeKind, split_keys};
 use super::model::{Model, TypeDef};
 use smp_text::diagnostic::{Code, Diagnostic};
 
-/// Returns the findings for a schema, by definition and field. Errors are types or patches that the API server
-/// rejects; warnings are merges with likely unexpected results.
+/// Returns the findings for a schema, by definition and field. Errors are types or patches that the API server rejects.
+/// Warnings are merges with results that are probably unexpected.
 ///
 /// ```
 /// use std::path::Path;
@@ -68,7 +68,7 @@ impl<'m> Lint<'m> {
         }
     }
 
-    /// Returns the definition that a type refers to, or the type itself.
+    /// Returns the definition to which a type refers, or the type itself if it is no reference.
     fn resolved(&self, def: &'m TypeDef) -> &'m TypeDef {
         let referred = def.reference.as_ref().and_then(|name| self.model.definitions.get(name));
         referred.unwrap_or(def)
@@ -88,7 +88,7 @@ impl<'m> Lint<'m> {
         if is_for_lists && is_other(TypeKind::Array) {
             let message = format!("list merge directives are invalid for a value of type {}", kind.name());
             self.report(match kind {
-                // Kubernetes' own documents have it on byte strings, which are lists in Go.
+                // Kubernetes' own documents declare it for byte strings, which are lists in Go.
                 TypeKind::String => Diagnostic::warning(Code::InvalidValue, message),
                 _ => Diagnostic::error(Code::InvalidValue, message),
             });
@@ -181,8 +181,7 @@ impl<'m> Lint<'m> {
         }
     }
 
-    /// Compares the list map keys, used by server-side apply, with the merge keys, used by strategic merge
-    /// patches.
+    /// Compares the list map keys, which server-side apply uses, with the merge keys of strategic merge patches.
     fn check_agreement(&mut self, map_keys: &[SmolStr], merge_keys: &[SmolStr], directives: &Directives) {
         let lacking: Vec<&str> =
             map_keys.iter().filter(|key| !merge_keys.contains(key)).map(SmolStr::as_str).collect();
@@ -203,8 +202,8 @@ impl<'m> Lint<'m> {
     }
 }
 
-/// Returns true if the list entries are whole objects. Such lists are not patched, and Kubernetes 1.21 has one
-/// with a key that objects do not have.
+/// Returns true if the list entries are whole objects. Such lists are not patched, and in Kubernetes 1.21 one of them
+/// has a key that its objects lack.
 fn has_object_entries(element: &TypeDef) -> bool {
     ["apiVersion", "kind", "metadata"].into_iter().all(|field| element.fields.contains_key(field))
 }
@@ -217,8 +216,8 @@ mod tests {
     use smp_text::source::SourceMap;
     use smp_text::yaml::{ParseOptions, parse_one};
 
-    /// Returns the findings for a list with these directives. Its entries have `port`, which is required,
-    /// `protocol`, which has a default, `name`, and `meta`, a map.
+    /// Returns the findings for a list with these directives. Its entries have the fields `port` (required), `protocol`
+    /// (with a default), `name`, and `meta` (a map).
     fn findings(words: &str) -> Vec<String> {
         let text = format!(
             "definitions: {{A: {{type: object, properties: {{l: {{type: array, items: {{$ref: '#/definitions/P'}}, \

@@ -1,4 +1,4 @@
-//! Schema lookup: an ordered list of graphs; the first graph that has a kind is used.
+//! Schema lookup: an ordered list of graphs. The first graph that contains a kind is used.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -20,7 +20,7 @@ const CRD: &str = "crd";
 
 /// An ordered list of named type graphs.
 ///
-/// Cheap to clone. Not modified while a merge reads it.
+/// Cloning is cheap. A schema is not modified while a merge reads it.
 ///
 /// ```
 /// use strategic_merge_patch::schema::{Gvk, Schema};
@@ -34,12 +34,12 @@ const CRD: &str = "crd";
 #[derive(Debug, Clone, Default)]
 pub struct Schema {
     graphs: Vec<NamedGraph>,
-    /// A graph that is used first, for scopes only.
+    /// A graph that takes precedence for scopes and is not used for types.
     scopes: Option<Arc<TypeGraph>>,
     known_scopes: KnownScopes,
 }
 
-/// The scopes that were looked up in the same graphs before. Builds look up that of each resource several times.
+/// A cache of the scopes in these graphs. A build looks up the scope of each resource several times.
 type KnownScopes = Arc<RwLock<FxHashMap<Gvk, Option<Scope>>>>;
 
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ struct NamedGraph {
     graph: Arc<TypeGraph>,
     /// True if the graph is also used for scopes.
     scopes: bool,
-    /// A note that is added to merges that use its types.
+    /// A note that is added to merges that use types of the graph.
     note: Option<Diagnostic>,
 }
 
@@ -71,21 +71,21 @@ impl Schema {
         Self { graphs: vec![NamedGraph::new(EMBEDDED, embedded::kubernetes())], ..Self::default() }
     }
 
-    /// Returns the types that `kustomize build` 5.8 embeds: Kubernetes 1.21.2 and some kinds of kustomize.
+    /// Returns the types that `kustomize build` 5.8 embeds: those of Kubernetes 1.21.2, and some kinds of kustomize.
     #[must_use]
     pub fn kustomize() -> Self {
         Self { graphs: vec![NamedGraph::new("kustomize", embedded::kustomize())], ..Self::default() }
     }
 
-    /// Returns a schema with `graph` instead of the types that kustomize embeds, as for a kustomization with its
-    /// own `openapi` document. Scopes are still those of kustomize.
+    /// Returns a schema with `graph` instead of the types that kustomize embeds, as for a kustomization with its own
+    /// `openapi` document. The scopes are still those of kustomize.
     #[must_use]
     pub fn kustomize_with(name: impl Into<SmolStr>, graph: Arc<TypeGraph>) -> Self {
         let graphs = vec![NamedGraph::new(name, graph)];
         Self { graphs, scopes: Some(embedded::kustomize()), ..Self::default() }
     }
 
-    /// Returns this schema with the kinds of CustomResourceDefinitions added, which take precedence.
+    /// Returns this schema with the kinds of CustomResourceDefinitions added. They take precedence over all others.
     ///
     /// ```
     /// use strategic_merge_patch::schema::{Gvk, Schema};
@@ -106,7 +106,7 @@ impl Schema {
     /// ```
     ///
     /// # Errors
-    /// Fails on objects that are not CustomResourceDefinitions or have a malformed schema.
+    /// An object is not a CustomResourceDefinition or has a malformed schema.
     pub fn with_crds(mut self, definitions: &[Value]) -> Result<Self> {
         let model = |value: &Value| {
             let node = Node::from(value);
@@ -133,7 +133,7 @@ impl Schema {
         self
     }
 
-    /// Returns the graphs for changes.
+    /// Returns a mutable reference to the graphs.
     fn graphs_mut(&mut self) -> &mut Vec<NamedGraph> {
         self.known_scopes = KnownScopes::default();
         &mut self.graphs
@@ -144,17 +144,17 @@ impl Schema {
         self.graphs_mut().insert(0, NamedGraph::new(name, graph));
     }
 
-    /// Adds a graph that is used when no other has the kind.
+    /// Adds a graph that is used if no other graph contains the kind.
     pub fn push_back(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>) {
         self.graphs_mut().push(NamedGraph::new(name, graph));
     }
 
-    /// Adds a graph that takes precedence for types, but is never used for scopes.
+    /// Adds a graph that takes precedence for types, but is not used for scopes.
     pub fn push_types(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>) {
         self.graphs_mut().insert(0, NamedGraph { scopes: false, ..NamedGraph::new(name, graph) });
     }
 
-    /// Adds a graph as [`Schema::push_types`] does, with a note for every merge that uses its types.
+    /// Adds a graph like [`Schema::push_types`], with a note for every merge that uses its types.
     pub fn push_noted_types(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>, note: Diagnostic) {
         let noted = NamedGraph { scopes: false, note: Some(note), ..NamedGraph::new(name, graph) };
         self.graphs_mut().insert(0, noted);
@@ -183,7 +183,7 @@ impl Schema {
         self.graphs().find_map(|(name, graph)| Some((name, graph.kind(gvk)?)))
     }
 
-    /// Returns the scope of a kind, from the first graph that knows it.
+    /// Returns the scope of a kind, from the first graph that contains the kind.
     #[must_use]
     pub fn scope(&self, gvk: &Gvk) -> Option<Scope> {
         if let Some(known) = self.known_scopes.read().unwrap_or_else(PoisonError::into_inner).get(gvk) {
@@ -195,7 +195,7 @@ impl Schema {
         scope
     }
 
-    /// Returns the definition of that name, such as `io.k8s.api.core.v1.PodSpec`.
+    /// Returns the definition with a name such as `io.k8s.api.core.v1.PodSpec`.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<Cursor<'_>> {
         self.graphs().find_map(|(_, graph)| graph.named(name))

@@ -1,4 +1,4 @@
-//! Types while they are read, merged and compiled: plain structs, one per schema of a document.
+//! Types while they are read, merged and compiled: plain structs, one for each schema of a document.
 //!
 //! Knows neither documents nor bytes. The readers fill a [`Model`], which is compiled to a [`TypeGraph`].
 //!
@@ -12,12 +12,12 @@ use super::Gvk;
 use super::constraints::Constraints;
 use super::directives::{Directives, Scope, TypeKind};
 
-/// One schema of a document: of a definition, a field, a list entry or a map value.
+/// A schema in a document: that of a definition, a field, a list entry or a map value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TypeDef {
     /// The type of the value.
     pub kind: TypeKind,
-    /// The definition that this schema refers to. Keywords next to the reference belong to the referring field and
+    /// The definition to which this schema refers. Keywords next to the reference belong to the referring field and
     /// override those of the definition.
     pub reference: Option<SmolStr>,
     /// The type of a list's entries.
@@ -53,7 +53,7 @@ impl TypeDef {
         Self { reference: Some(name.into()), ..Self::default() }
     }
 
-    /// Returns true if the schema has nothing besides the reference.
+    /// Returns true if the schema contains only the reference.
     pub(super) fn is_pure_reference(&self) -> bool {
         self.reference.is_some()
             && self.directives.is_empty()
@@ -67,11 +67,11 @@ impl TypeDef {
 /// A kind: its type, its scope and its names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KindDef {
-    /// The type of its objects, usually a reference. `None` if only the scope is known.
+    /// The type of the kind's objects, usually a reference. `None` if only the scope is known.
     pub root: Option<TypeDef>,
     /// The scope, if known.
     pub scope: Option<Scope>,
-    /// The plural name, then the other names, as far as the document has them.
+    /// The plural, followed by the other names that the document contains.
     pub names: Vec<SmolStr>,
 }
 

@@ -12,8 +12,7 @@ use smp_text::yaml::{Node, ParseOptions, decode, parse_documents};
 
 /// Reads and compiles the bytes of a schema file.
 ///
-/// In a file with several YAML documents, manifests other than CRDs are ignored, as in published installation
-/// files.
+/// If a file contains several YAML documents, all manifests but CRDs are ignored, as in published installation files.
 pub fn read_schema(name: &Path, bytes: Vec<u8>, sources: &SourceMap) -> Result<TypeGraph> {
     if is_compiled(&bytes) {
         return TypeGraph::from_bytes(bytes).map_err(|error| error.note(in_file(name)));
@@ -21,13 +20,13 @@ pub fn read_schema(name: &Path, bytes: Vec<u8>, sources: &SourceMap) -> Result<T
     read_model(name, bytes, sources)?.compile()
 }
 
-/// Returns true if the bytes start as a compiled schema, of any version.
+/// Returns true if the bytes start like a compiled schema of any version.
 #[must_use]
 pub fn is_compiled(bytes: &[u8]) -> bool {
     bytes.starts_with(FORMAT)
 }
 
-/// Reads the bytes of a schema file for merging with others before compilation.
+/// Reads the bytes of a schema file into a model, which can be merged with others before it is compiled.
 pub fn read_model(name: &Path, bytes: Vec<u8>, sources: &SourceMap) -> Result<Model> {
     if is_compiled(&bytes) {
         return Ok(Model::from_graph(&read_schema(name, bytes, sources)?));

@@ -3,7 +3,7 @@
 use super::kinds::find_resource;
 use super::{Gvk, Schema, Scope};
 
-/// An object, or all objects of a kind, by REST API path.
+/// The REST API path of an object, or of all objects of a kind.
 ///
 /// ```
 /// use strategic_merge_patch::schema::{ResourcePath, Schema};
@@ -30,7 +30,7 @@ pub struct ResourcePath {
     pub subresource: String,
 }
 
-/// The parts of a REST API path, each as written; empty if the path lacks it.
+/// The parts of a REST API path, as written. A part is empty if the path lacks it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathParts<'p> {
     /// The API version, such as `apps/v1`.
@@ -41,12 +41,12 @@ pub struct PathParts<'p> {
     pub plural: &'p str,
     /// The name of the object.
     pub name: &'p str,
-    /// The subresource, with slashes if it has several parts.
+    /// The subresource, which contains slashes if it has several parts.
     pub subresource: &'p str,
 }
 
 impl<'p> PathParts<'p> {
-    /// Splits a path without a query. Returns `None` if it has not the form of a resource's path.
+    /// Splits a path without a query. Returns `None` if it is not the path of a resource.
     #[must_use]
     pub fn parse(path: &'p str) -> Option<Self> {
         let (api_version, rest) = if let Some(rest) = path.strip_prefix("/api/") {
@@ -57,7 +57,7 @@ impl<'p> PathParts<'p> {
             (&rest[..end], &rest[end + 1..])
         };
         let parts: Vec<&str> = rest.splitn(5, '/').collect();
-        // A namespace is also an object, with its own subresources.
+        // A namespace is also an object, and has subresources.
         let is_of_namespace = |rest: &[&str]| matches!(rest, [] | ["status" | "finalize"]);
         let (namespace, rest) = match parts.as_slice() {
             ["namespaces", namespace, rest @ ..] if !is_of_namespace(rest) => (*namespace, rest),
@@ -77,7 +77,7 @@ impl<'p> PathParts<'p> {
 }
 
 impl ResourcePath {
-    /// Parses a path without a query. Returns `None` if no kind of the schema is served there.
+    /// Parses a path without a query. Returns `None` if no kind of the schema has this path.
     #[must_use]
     pub fn parse(schema: &Schema, path: &str) -> Option<Self> {
         let PathParts { api_version, namespace, plural, name, subresource } =
@@ -92,7 +92,7 @@ impl ResourcePath {
         is_there.then_some(Self { gvk, plural, namespace, name, subresource })
     }
 
-    /// Returns true for a collection of a namespaced kind across all namespaces.
+    /// Returns true for a collection of a namespaced kind in all namespaces.
     #[must_use]
     pub fn is_of_all_namespaces(&self, schema: &Schema) -> bool {
         self.namespace.is_empty() && schema.scope(&self.gvk) != Some(Scope::Cluster)
@@ -120,7 +120,8 @@ mod tests {
             ("/api/v1/namespaces/a/status", Some("v1 Namespace||a|status")),
             ("/api/v1/nodes/n", Some("v1 Node||n|")),
             ("/apis/batch/v1/namespaces/a/jobs/j", Some("batch/v1 Job|a|j|")),
-            // The scope must match: namespaced objects need a namespace, cluster-scoped ones have none.
+            // The scope must match: the path of a namespaced object needs a namespace, that of a cluster-scoped one has
+            // none.
             ("/api/v1/pods/p", None),
             ("/api/v1/namespaces/a/nodes", None),
             ("/api/v1/namespaces/a/namespaces/b", None),

@@ -10,7 +10,7 @@ use super::{Cursor, Gvk, ListType, MapType, Schema, Scope, find_kind};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::did_you_mean;
 
-/// A list key, and the default that applies to entries without it.
+/// A list key, and its default for entries without the key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KeyDescription {
     /// The name of the field.
@@ -20,7 +20,7 @@ pub struct KeyDescription {
     pub default: Option<String>,
 }
 
-/// The schema facts of one field, or of a kind.
+/// The schema data of one field, or of a kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Description {
@@ -37,7 +37,7 @@ pub struct Description {
     /// The type: `object`, `array of string`, `map of string` and so on.
     #[serde(rename = "type")]
     pub type_name: String,
-    /// The name of the type's definition, or of that of the list's entries.
+    /// The name of the type's definition. For a list, that of the entries' definition.
     pub definition: Option<String>,
     /// True if the field is required.
     pub required: bool,
@@ -65,14 +65,14 @@ pub struct Description {
     pub map_type: Option<&'static str>,
     /// True if fields that are not in the schema are preserved.
     pub preserves_unknown_fields: bool,
-    /// The declared fields, or those of the list's entries.
+    /// The declared fields. For a list, those of its entries.
     pub fields: Vec<String>,
 }
 
 /// Describes the field at a path such as `deployment.spec.template.spec.containers.ports`.
 ///
-/// The path starts with a kind as [`find_kind`] accepts it. Lists are traversed implicitly: `containers.ports`,
-/// `containers[].ports` and `containers[name=web].ports` are the same. Map keys with dots are written in brackets:
+/// The path starts with a kind as accepted by [`find_kind`]. Lists are traversed implicitly: `containers.ports`,
+/// `containers[].ports` and `containers[name=web].ports` are the same path. Map keys with dots are written in brackets:
 /// `metadata.labels[app.kubernetes.io/name]`.
 pub fn describe(schema: &Schema, path: &str, api_version: Option<&str>) -> Result<Description> {
     let segments = segments(path)?;
@@ -241,7 +241,7 @@ fn scope_name(scope: Scope) -> &'static str {
     }
 }
 
-/// Returns a string as it is, any other value as JSON.
+/// Returns the text of a string, or any other value as JSON.
 fn plain_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_string)
 }
@@ -258,7 +258,7 @@ fn type_name(cursor: Cursor<'_>) -> String {
     cursor.kind_name().to_string()
 }
 
-/// Describes one more level only, since schemas may be recursive.
+/// Returns the type's name with one more level at most, since schemas may be recursive.
 fn type_name_once(cursor: Cursor<'_>) -> SmolStr {
     let values = cursor.additional();
     if values.is_known() && cursor.fields().next().is_none() {
@@ -268,7 +268,7 @@ fn type_name_once(cursor: Cursor<'_>) -> SmolStr {
 }
 
 impl fmt::Display for Description {
-    /// Prints one fact per line and omits absent ones.
+    /// Prints one property per line. Absent ones are omitted.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut line = |name: &str, value: &str| match value {
             "" => Ok(()),

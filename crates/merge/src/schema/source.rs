@@ -1,4 +1,4 @@
-//! The interface of schema sources in the chain.
+//! The interface of schema sources that are queried when they are needed.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use super::{Gvk, Scope, TypeGraph};
 use smp_text::diagnostic::Code;
 use smp_text::diagnostic::Result;
 
-/// A source of types that is queried only when no closer source has the kind.
+/// A source of types, queried only if no source of higher precedence has the kind.
 pub trait SchemaSource: Send + Sync {
     /// The name of the source in output: `cache`, `cluster`.
     fn name(&self) -> &str;
 
-    /// Returns a graph that has the kind, or `None` if the source has no such kind.
+    /// Returns a graph that contains the kind, or `None` if the source has no such kind.
     ///
-    /// An error with [`Code::Remote`] or [`Code::Io`] means that queries for other kinds would fail as well.
+    /// [`Code::Remote`] or [`Code::Io`] means that lookups of other kinds would also fail.
     fn lookup(&self, gvk: &Gvk) -> Result<Option<Arc<TypeGraph>>>;
 
-    /// Returns all kinds that the source has.
+    /// Returns all kinds of the source.
     fn kinds(&self) -> Result<Vec<NamedKind>>;
 }
 
@@ -30,12 +30,12 @@ pub struct NamedKind {
     pub gvk: Gvk,
     /// The scope, if known.
     pub scope: Option<Scope>,
-    /// The plural, the singular and the short names, as far as known.
+    /// The plural, the singular and the short names, if known.
     pub names: Vec<SmolStr>,
 }
 
 impl NamedKind {
-    /// Adds other names of the kind.
+    /// Adds names of the kind.
     pub fn add_names(&mut self, names: Vec<SmolStr>) {
         let new: Vec<SmolStr> = names.into_iter().filter(|name| !self.names.contains(name)).collect();
         self.names.extend(new);

@@ -1,4 +1,4 @@
-//! Compiles a [`Model`] to a [`TypeGraph`]. Equal types, field lists and texts are stored once.
+//! Compiles a [`Model`] to a [`TypeGraph`]. Equal types, field lists and texts are stored only once.
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
@@ -17,7 +17,7 @@ const MAX_REFERENCES: usize = 32;
 impl Model {
     /// Compiles the model.
     ///
-    /// References to missing definitions lead to unknown positions. Fails if the graph would exceed 2 GiB, or if
+    /// A reference to a missing definition becomes an unknown position. Fails if the graph would exceed 2 GiB, or if
     /// the merge keys of a list are invalid.
     pub fn compile(&self) -> Result<TypeGraph> {
         let mut writer = GraphWriter::new(self);
@@ -35,7 +35,7 @@ impl Model {
     }
 }
 
-/// An index that is too large saturates. Sizes are checked once, in [`GraphWriter::finish`].
+/// Converts an index to `u32`, saturating if it is too large. Sizes are checked once, in [`GraphWriter::finish`].
 fn index(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(NONE)
 }
@@ -45,11 +45,11 @@ struct GraphWriter<'m> {
     text: Vec<u8>,
     ends: Vec<u32>,
     text_ids: FxHashMap<SmolStr, u32>,
-    /// The definitions first, in the order of their names; then unnamed types.
+    /// First the definitions, in the order of their names, then the unnamed types.
     types: Vec<Record>,
     type_ids: FxHashMap<(Record, u32), u32>,
     definition_ids: FxHashMap<&'m str, u32>,
-    /// Types with a reference, and the types that they refer to. Missing facts are taken from the latter.
+    /// The types with a reference, each with the type to which it refers. Missing data is copied from that type.
     references: Vec<(u32, u32)>,
     fields: Vec<(u32, u32)>,
     field_ids: FxHashMap<Vec<(u32, u32)>, u32>,
@@ -108,12 +108,12 @@ impl<'m> GraphWriter<'m> {
         id
     }
 
-    /// Returns the definition that a type refers to.
+    /// Returns the definition to which a type refers.
     fn referenced_definition(&self, def: &TypeDef) -> Option<u32> {
         self.definition_ids.get(def.reference.as_deref()?).copied()
     }
 
-    /// Returns the index of a type, which is added if missing.
+    /// Returns the index of a type. Adds the type if it is missing.
     fn node(&mut self, def: &TypeDef) -> u32 {
         let target = self.referenced_definition(def);
         if def.is_pure_reference() {
@@ -133,7 +133,7 @@ impl<'m> GraphWriter<'m> {
         id
     }
 
-    /// Returns the type's own facts, without those of its reference.
+    /// Returns the type's own data, without that of the definition to which it refers.
     fn record(&mut self, def: &TypeDef) -> Record {
         let element = def.element.as_ref().map_or(NONE, |def| self.node(def));
         let additional = def.additional.as_ref().map_or(NONE, |def| self.node(def));
@@ -180,11 +180,11 @@ impl<'m> GraphWriter<'m> {
         (start, count)
     }
 
-    /// Completes types with a reference from the definitions that they refer to.
+    /// Adds missing data to types with a reference from the definitions to which they refer.
     fn resolve_references(&mut self) {
         let targets: FxHashMap<u32, u32> = self.references.iter().copied().collect();
         for (id, first) in std::mem::take(&mut self.references) {
-            // A definition may itself refer to another: facts are taken from the whole chain.
+            // A definition may also be a reference: data is copied from the whole chain.
             let mut next = Some(first);
             for _ in 0..MAX_REFERENCES {
                 let Some(target) = next else { break };
@@ -250,7 +250,7 @@ impl<'m> GraphWriter<'m> {
     }
 }
 
-/// Returns `own` with missing facts taken from `base`.
+/// Returns `own` with missing data copied from `base`.
 fn inherit(own: Record, base: Record) -> Record {
     let or = |own: u32, base: u32, none: u32| if own == none { base } else { own };
     let has_fields = own.fields_count > 0;

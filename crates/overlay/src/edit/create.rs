@@ -49,7 +49,7 @@ pub struct NewKustomization {
 /// Returns the kustomization file of a directory that has none. Nothing is written.
 ///
 /// # Errors
-/// The directory has a kustomization file, or a resource does not exist.
+/// The directory already has a kustomization file, or a resource does not exist.
 pub fn new_kustomization(
     root: &Root,
     new: &NewKustomization,

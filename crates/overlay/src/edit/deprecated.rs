@@ -17,7 +17,7 @@ pub(super) struct Successor {
     new: &'static str,
     /// True if moved entries are inserted before those of the successor.
     is_first: bool,
-    /// Converts the old value to entries of the successor; none if the type is wrong.
+    /// Converts the old value to entries of the successor. Returns `None` if the type is wrong.
     entries: fn(Node) -> Option<List>,
 }
 
@@ -55,8 +55,8 @@ pub fn replaceable_fields() -> Vec<&'static str> {
     SUCCESSORS.iter().map(|successor| successor.old).collect()
 }
 
-/// Returns the deprecated fields of a kustomization that `fix` may replace, including `vars`; none if the text is not
-/// valid.
+/// Returns the deprecated fields of a kustomization that `fix` may replace, including `vars`. Returns an empty list if
+/// the text is not valid.
 #[must_use]
 pub fn deprecated_fields(text: &str) -> Vec<&'static str> {
     let documents = document(text).unwrap_or_default();
@@ -72,11 +72,11 @@ pub struct Replaced {
     pub text: String,
     /// The fields that were replaced.
     pub fields: Vec<&'static str>,
-    /// The fields that are left as they are, because comments would be lost or the type of the value is wrong.
+    /// The fields that are not changed, because comments would be lost or the type of the value is wrong.
     pub left: Vec<&'static str>,
 }
 
-/// Replaces deprecated fields in the text of a kustomization by their successors.
+/// Replaces deprecated fields in the text of a kustomization with their successors.
 ///
 /// The build result may change: for example, kustomize applied JSON patches after it set names and namespaces.
 ///
@@ -95,7 +95,7 @@ pub fn replace_deprecated(text: &str, selected: &[&str]) -> Result<Replaced> {
             Ok(after.filter(|after| comments(after) == comments(&result.text)))
         };
         let without = without_empty(&result.text, &before, successor.old);
-        // A rename in place keeps all lines. Where entries get another form, their comments may be in the way.
+        // A rename in place keeps all lines. If entries get another form, their comments may prevent the change.
         let renamed = without.map_or_else(|| attempt(true), |text| Ok(Some(text)))?;
         match renamed.map_or_else(|| attempt(false), |after| Ok(Some(after)))? {
             Some(after) => {
@@ -124,7 +124,7 @@ fn replaced(text: &str, before: &[Node], successor: &Successor, is_renamed: bool
     if let Some(map) = after.as_map_mut() {
         release_comments(map, successor, text);
         if !is_renamed {
-            // Without its location, the key is a new one.
+            // Without its location, the key is treated as new.
             map.entries_mut().iter_mut().for_each(|entry| entry.key.meta.span = Span::default());
         }
     }
@@ -146,7 +146,7 @@ pub(super) fn comments(text: &str) -> Vec<&str> {
 /// Replaces the deprecated fields like `kustomize edit fix`, which may change the output.
 ///
 /// # Errors
-/// A label is in `commonLabels` and in `labels`.
+/// A label is in both `commonLabels` and `labels`.
 pub(super) fn fix(draft: &mut Draft<'_>) -> Result<()> {
     let common = super::fields::get(&draft.fields, "commonLabels").and_then(Node::as_map);
     let labels = entries_of(&draft.fields, "labels").iter().filter_map(|entry| entry.as_map());
@@ -163,7 +163,7 @@ pub(super) fn fix(draft: &mut Draft<'_>) -> Result<()> {
         if let Some(i) = position(&draft.fields, successor.old) {
             let Entry { key, value } = &mut draft.fields.entries_mut()[i];
             if has_comments(value) {
-                // A rename in place would write the comments of entries that get another form twice.
+                // After a rename in place, the comments of entries that get another form would be written twice.
                 key.meta.span = Span::default();
             }
         }
@@ -192,7 +192,7 @@ fn has_inner_comments(node: &Node) -> bool {
         || node.as_list().is_some_and(|list| list.iter().any(has_comments))
 }
 
-/// Moves the entries of `patchesStrategicMerge` that look like paths, but lead to no file, to `patches` as inline
+/// Moves the entries of `patchesStrategicMerge` that look like paths, but refer to no file, to `patches` as inline
 /// patches, as kustomize does.
 fn inline_missing(draft: &mut Draft<'_>) {
     let (tree, directory) = (draft.root.reader().tree(), draft.root.path());
@@ -209,8 +209,8 @@ fn inline_missing(draft: &mut Draft<'_>) {
     }
 }
 
-/// Returns the text of a kustomization without the deprecated fields that have no entries but comments, which stay.
-/// `is_fix` also removes fields that only `edit fix` replaces. `documents` are those of the text.
+/// Returns the text of a kustomization without those deprecated fields that contain only comments. The comments are
+/// kept. `is_fix` also removes fields that only `edit fix` replaces. `documents` is the parsed text.
 pub(super) fn without_empty_fields(text: &str, documents: &[Node], is_fix: bool) -> Result<Option<String>> {
     let mut result: Option<(String, Vec<Node>)> = None;
     for successor in SAME_VALUES.iter().chain(BY_KUSTOMIZE.iter().filter(|_| is_fix)) {
@@ -225,8 +225,8 @@ pub(super) fn without_empty_fields(text: &str, documents: &[Node], is_fix: bool)
     Ok(result.map(|(text, _)| text))
 }
 
-/// Returns the text of a kustomization without a deprecated field that has no entries, whose comments stay. Returns
-/// none if the field is not set, has entries or has no comments.
+/// Returns the text of a kustomization without a deprecated field that contains only comments. The comments are kept.
+/// Returns `None` if the field is not set, has entries or has no comments.
 fn without_empty(text: &str, documents: &[Node], old: &str) -> Option<String> {
     let root = documents.first().filter(|root| root.meta.style == Style::Block)?;
     let Entry { key, value } = &root.as_map()?.entries()[position(root.as_map()?, old)?];
@@ -245,12 +245,12 @@ fn without_empty(text: &str, documents: &[Node], old: &str) -> Option<String> {
 }
 
 /// Finds the comments that move with the entries of a deprecated field: those directly above it, and the one behind its
-/// value. The others above it stay in the text when the field is removed.
+/// value. The others above it remain in the text when the field is removed.
 pub(super) fn release_comments(map: &mut Map, successor: &Successor, text: &str) {
     let Some(i) = position(map, successor.old) else { return };
     let Entry { key: Key { meta, .. }, value } = &mut map.entries_mut()[i];
     if value.meta.style == Style::Flow && value.as_list().is_some() {
-        // The parser has read a comment behind brackets as one above the next field.
+        // The parser attaches a comment behind brackets to the next field.
         let behind = text.get(value.meta.span.end as usize..).and_then(|rest| rest.lines().next());
         if let Some(comment) = behind.map(str::trim).filter(|rest| rest.starts_with('#')) {
             value.meta.comments.get_or_insert_default().line = Some(comment.into());
@@ -263,7 +263,7 @@ pub(super) fn release_comments(map: &mut Map, successor: &Successor, text: &str)
     let between = above.lines().rev().take_while(|line| is_comment(line) || line.trim().is_empty());
     let mut between: Vec<&str> = between.collect();
     let adjacent = between.iter().take_while(|line| is_comment(line)).count();
-    // Indented comments belong to the field above.
+    // Indented comments belong to the previous field.
     between.retain(|line| is_comment(line));
     let indented = between.iter().rev().take_while(|line| line.starts_with(' ')).count();
     let own = adjacent.min(between.len() - indented);
@@ -313,7 +313,7 @@ pub(super) fn move_entries(map: &mut Map, successor: &Successor) -> Option<()> {
     Some(())
 }
 
-/// Removes and returns the comments above a field. Comments above the first field stay at the top of the file.
+/// Removes and returns the comments above a field. Comments above the first field remain at the top of the file.
 fn without_head(key: &mut Key) -> Vec<SmolStr> {
     key.meta.comments.as_mut().map(|comments| std::mem::take(&mut comments.head)).unwrap_or_default()
 }

@@ -9,12 +9,12 @@ use smp_text::yaml::Map;
 /// The compatibility of an edit with kustomize.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EditOptions {
-    /// Produces the data of kustomize 5.8.3, and rejects what it rejects: unknown fields, for example. Otherwise
+    /// Produces the same data as kustomize 5.8.3, and rejects what it rejects, for example unknown fields. Otherwise
     /// unknown fields and the order of entries are kept.
     pub as_kustomize: bool,
 }
 
-/// A file that an edit changes beside the kustomization.
+/// Another file that an edit changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditedText {
     /// The path, as the user would write it.
@@ -46,7 +46,7 @@ impl<'r> Draft<'r> {
         Self { fields, root, options, text: String::new(), name, notes: Vec::new(), files: Vec::new() }
     }
 
-    /// Adds a remark.
+    /// Adds a note.
     pub fn note(&mut self, message: impl Into<String>) {
         self.notes.push(message.into());
     }
@@ -57,6 +57,6 @@ impl<'r> Draft<'r> {
 pub(super) enum Applied {
     /// The file is written, at least with its defaults.
     Changed,
-    /// The file stays as it is.
+    /// The file is not changed.
     Nothing,
 }

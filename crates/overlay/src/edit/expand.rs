@@ -10,8 +10,8 @@ use smp_text::gocompat::glob::{has_meta, matches};
 use smp_text::gocompat::path::{base, join};
 use smp_text::source::Span;
 
-/// Returns the files and directories that a pattern matches, as kustomize does: hidden ones only if the last part of
-/// the pattern begins with a dot.
+/// Returns the files and directories that a pattern matches. As in kustomize, hidden ones only match if the last part
+/// of the pattern begins with a dot.
 ///
 /// # Errors
 /// The pattern is malformed.
@@ -22,7 +22,7 @@ pub(super) fn expand(root: &Root, pattern: &str) -> Result<Vec<String>> {
     Ok(found.into_iter().filter(|path| keeps_hidden || !is_hidden(path)).collect())
 }
 
-/// Expands patterns of local files. Those that match nothing are skipped with a remark.
+/// Expands patterns of local files. Those that match nothing are skipped with a note.
 ///
 /// # Errors
 /// A pattern is malformed.
@@ -38,8 +38,8 @@ pub(super) fn expand_local(root: &Root, patterns: &[String], notes: &mut Vec<Str
     Ok(all)
 }
 
-/// Expands patterns of local or remote resources. One that matches no file must be a repository that can be fetched,
-/// or, unless kustomize would reject it, a remote file.
+/// Expands patterns of local or remote resources. A pattern that matches no file must be a remote repository. Without
+/// `as_kustomize` it may also be the URL of a file.
 ///
 /// # Errors
 /// A pattern is malformed, or matches nothing.

@@ -1,10 +1,10 @@
-//! Fields of kustomizations in their tree: names in any case, null as "not set".
+//! Fields of kustomizations in their tree. Names match in any case, and null means "not set".
 
 use smol_str::SmolStr;
 
 use smp_text::yaml::{List, Map, Meta, Node, Style, Tag, Value};
 
-/// Returns the position of a field. The exact name wins over one in another case, as in Go.
+/// Returns the position of a field. The exact name takes precedence over one in another case, as in Go.
 pub(super) fn position(map: &Map, name: &str) -> Option<usize> {
     map.position(name)
         .or_else(|| map.entries().iter().position(|entry| entry.key.text.eq_ignore_ascii_case(name)))
@@ -25,7 +25,7 @@ pub(super) fn entry_text<'n>(entry: &'n Node, name: &str) -> &'n str {
     entry.as_map().map_or("", |map| text(map, name))
 }
 
-/// The plain words that YAML 1.1, and so kustomize, reads as true in a boolean field.
+/// The plain words besides `true` that YAML 1.1, and therefore kustomize, reads as true in a boolean field.
 const TRUE: [&str; 8] = ["y", "Y", "yes", "Yes", "YES", "on", "On", "ON"];
 
 /// Returns true if a boolean field is true.
@@ -37,7 +37,7 @@ pub(super) fn is_true(map: &Map, name: &str) -> bool {
     get(map, name).is_some_and(|value| *value == Node::from(true) || is_word(value))
 }
 
-/// Returns the entries of a list; none if it is not set.
+/// Returns the entries of a list; empty if it is not set.
 pub(super) fn list<'m>(map: &'m Map, name: &str) -> &'m [Node] {
     get(map, name).and_then(Node::as_list).map_or(&[], List::as_slice)
 }
@@ -47,7 +47,7 @@ pub(super) fn strings(map: &Map, name: &str) -> Vec<String> {
     list(map, name).iter().map(|entry| string_of(entry).to_string()).collect()
 }
 
-/// Returns the text of an entry of a list of strings; null counts as the empty string.
+/// Returns the text of an entry of a list of strings. Null is the empty string.
 pub(super) fn string_of(entry: &Node) -> &str {
     if entry.is_null() { "" } else { entry.scalar_text().map_or("", SmolStr::as_str) }
 }
@@ -108,7 +108,7 @@ pub(super) fn remove_if_empty(map: &mut Map, name: &str) {
     }
 }
 
-/// Sets a string field, and removes it if the text is empty. An existing value keeps its quoting and comments.
+/// Sets a string field, or removes it if the text is empty. An existing value keeps its quoting and comments.
 pub(super) fn set_text(map: &mut Map, name: &str, text: &str) {
     match position(map, name) {
         _ if text.is_empty() => remove(map, name),
@@ -125,12 +125,12 @@ pub(super) fn set_entry(map: &mut Map, key: &str, text: &str) {
     }
 }
 
-/// Creates the key of a label or annotation, which is quoted if it is not a string otherwise.
+/// Creates the key of a label or annotation. It is quoted if it would otherwise not be a string.
 fn string_key(key: &str) -> smp_text::yaml::Key {
     smp_text::yaml::Key { text: key.into(), meta: Meta { tag: Tag::Str, ..Meta::default() } }
 }
 
-/// Sets the value of a string, if it differs, and keeps its quotes and comments.
+/// Sets the value of a string if it differs, and keeps its quotes and comments.
 pub(super) fn set_string(node: &mut Node, text: &str) {
     if node.as_str() == Some(text) {
         return;
@@ -144,7 +144,7 @@ pub(super) fn set_string(node: &mut Node, text: &str) {
     *node = Node { value: Value::Scalar(text.into()), meta };
 }
 
-/// Creates a string; one of several lines is a literal block if that can represent it.
+/// Creates a string. A multi-line string becomes a literal block if possible.
 pub(super) fn new_string(text: &str) -> Node {
     let mut node = Node::string(text);
     if text.contains('\n') {
@@ -153,7 +153,7 @@ pub(super) fn new_string(text: &str) -> Node {
     node
 }
 
-/// Creates a list entry from its fields that are not empty.
+/// Creates a list entry from those fields that are not empty.
 pub(super) fn entry_of(fields: &[(&str, &str)]) -> Node {
     let set = fields.iter().filter(|(_, text)| !text.is_empty());
     Node::map(set.map(|(name, text)| (*name, new_string(text))).collect())

@@ -1,4 +1,4 @@
-//! Kustomization files: found, read and edited.
+//! Finds, reads and edits kustomization files.
 
 use std::path::PathBuf;
 
@@ -22,14 +22,14 @@ pub struct EditedKustomization {
     pub before: String,
     /// The text after the edit.
     pub after: String,
-    /// Remarks, such as about entries that exist already.
+    /// Notes, for example about entries that already exist.
     pub notes: Vec<String>,
     /// Other files that the edit changes.
     pub files: Vec<EditedText>,
 }
 
 impl EditedKustomization {
-    /// Returns the texts of all files that differ.
+    /// Returns the texts of all changed files.
     #[must_use]
     pub fn into_changed(self) -> Vec<EditedText> {
         let own = EditedText { path: self.path, before: self.before, after: self.after };
@@ -86,7 +86,7 @@ pub fn edit_kustomization(root: &Root, edit: &Edit, options: EditOptions) -> Res
     Ok(EditedKustomization { path: shown, before, after, notes, files: draft.files })
 }
 
-/// Returns a remark for each comment that is no longer in the text.
+/// Returns a note for each comment that is no longer in the text.
 fn lost_comments(before: &str, after: &str) -> Vec<String> {
     let mut kept = comments(after).into_iter().peekable();
     let lost = comments(before).into_iter().filter(|comment| {
@@ -104,7 +104,7 @@ fn lost_comments(before: &str, after: &str) -> Vec<String> {
     lost.map(note).collect()
 }
 
-/// Returns the name of the only kustomization file of a directory.
+/// Returns the name of the kustomization file of a directory. There must be exactly one.
 pub(super) fn find(root: &Root) -> Result<&'static str> {
     let tree = root.reader().tree();
     let exists = |name: &&&str| tree.contains(&root.path().join(name));

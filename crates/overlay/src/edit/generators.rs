@@ -54,7 +54,7 @@ pub struct GeneratorEntry {
     pub literals: Vec<String>,
     /// A file with `key=value` lines, or empty.
     pub env_file: String,
-    /// Omits the hash of the name.
+    /// Generates a name without a hash.
     pub disable_name_suffix_hash: bool,
     /// `create`, `merge`, `replace` or empty.
     pub behavior: String,
@@ -148,7 +148,7 @@ fn change_entry(
         }
         validate(&complete, list, root, options)?;
         if options.as_kustomize {
-            // kustomize checks the entry with the options of all generators, and writes them to the entry.
+            // kustomize checks the entry with the options of all generators, and writes these options to the entry.
             *fields = complete;
         }
         Ok(())
@@ -218,7 +218,7 @@ fn set_namespace(fields: &mut Map, namespace: &str) {
     }
 }
 
-/// Replaces the values of literals whose keys exist. Of several literals with a key, the last one stays.
+/// Replaces the values of literals whose keys exist. Of several literals with the same key, the last one is used.
 fn set_literals(fields: &mut Map, literals: &[String]) -> Result<()> {
     update_list(fields, "literals", |list| {
         keep_last(list)?;

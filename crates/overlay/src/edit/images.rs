@@ -7,7 +7,7 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::Span;
 use smp_text::yaml::{Entry, List, Map, Node};
 
-/// The value that keeps the existing one.
+/// The value that keeps the existing name, tag or digest.
 const KEEP: &str = "*";
 
 /// A change of an image.
@@ -15,11 +15,11 @@ const KEEP: &str = "*";
 pub struct ImageEdit {
     /// The name in the manifests.
     pub name: String,
-    /// The new name; empty for none, `*` to keep it.
+    /// The new name; empty to remove it, `*` to keep it.
     pub new_name: String,
-    /// The new tag; empty for none, `*` to keep it.
+    /// The new tag; empty to remove it, `*` to keep it.
     pub new_tag: String,
-    /// The new digest; empty for none, `*` to keep it.
+    /// The new digest; empty to remove it, `*` to keep it.
     pub digest: String,
 }
 
@@ -27,7 +27,7 @@ impl ImageEdit {
     /// Parses `NAME[=NEW_NAME][:TAG][@DIGEST]`.
     ///
     /// # Errors
-    /// The argument changes nothing.
+    /// The argument would change nothing.
     pub fn parse(argument: &str) -> Result<Self> {
         let (key, value) = argument.split_once('=').unwrap_or(("", argument));
         let (name, new_tag, digest) = split(value);
@@ -45,7 +45,7 @@ impl ImageEdit {
         })
     }
 
-    /// Returns the change with the values of an entry in place of `*`.
+    /// Returns the change, with each `*` replaced by the value of the entry.
     fn resolved(&self, entry: Option<&Node>) -> [(&'static str, String); 3] {
         let all = [("newName", &self.new_name), ("newTag", &self.new_tag), ("digest", &self.digest)];
         all.map(|(field, new)| {
@@ -75,13 +75,13 @@ fn split(image: &str) -> (&str, &str, &str) {
     }
 }
 
-/// Sets images. Of several entries for an image, the first one stays. kustomize also sorts the list by name.
+/// Sets images. Of several entries for an image, the first one is kept. kustomize also sorts the list by name.
 pub(super) fn set(draft: &mut Draft<'_>, edits: &[ImageEdit]) {
     let sorted = draft.options.as_kustomize;
     update_list(&mut draft.fields, "images", |images| {
         let mut seen = FxHashSet::default();
         images.retain(|entry| seen.insert(entry_text(entry, "name").to_string()));
-        // Of several changes of an image, the last one counts.
+        // Of several changes of an image, the last one is used.
         for (i, edit) in edits.iter().enumerate() {
             if !edits[i + 1..].iter().any(|later| later.name == edit.name) {
                 set_one(images, edit);
@@ -115,8 +115,8 @@ fn set_one(images: &mut List, edit: &ImageEdit) {
     }
 }
 
-/// Gives a tag that a digest replaces the name `digest`, and the reverse, so that the new field has the position and
-/// the comments of the old one. A marker of Flux would write a tag to `digest`, and is not kept.
+/// If a digest replaces a tag, renames the field to `digest`, and the reverse, so that the new field keeps the position
+/// and the comments of the old one. A marker of Flux is not kept, because Flux would write a tag to `digest`.
 fn rename_replaced(entry: &mut Map, values: &[(&str, String)]) {
     let is_set = |field| values.iter().any(|(name, text)| *name == field && !text.is_empty());
     for (old, new) in [("newTag", "digest"), ("digest", "newTag")] {
@@ -128,7 +128,8 @@ fn rename_replaced(entry: &mut Map, values: &[(&str, String)]) {
             key.text = new.into();
             let line = value.meta.comments.as_ref().and_then(|comments| comments.line.as_ref());
             if line.is_some_and(|line| has_flux_marker(line)) {
-                // Without its location, the field is a new one, which does not keep the end of its line.
+                // Without its location, the field is treated as new, so that the comment at the end of its line is not
+                // kept.
                 key.meta.span = Span::default();
                 value.meta.comments = None;
             }
@@ -136,7 +137,7 @@ fn rename_replaced(entry: &mut Map, values: &[(&str, String)]) {
     }
 }
 
-/// Returns true for the comment by which Flux finds a value that it updates.
+/// Returns true if a comment is a marker of a value that Flux updates.
 pub(super) fn has_flux_marker(comment: &str) -> bool {
     comment.contains("$imagepolicy")
 }

@@ -28,7 +28,7 @@ impl MetadataField {
         }
     }
 
-    /// Returns the name of one entry, for messages.
+    /// Returns the name of a single entry, for messages.
     #[must_use]
     pub fn entry(self) -> &'static str {
         match self {
@@ -201,7 +201,7 @@ pub(super) fn remove(
 
 const BUILD: &str = "buildMetadata";
 
-/// Adds options that `buildMetadata` does not have yet.
+/// Adds options to `buildMetadata`. They must not be in it yet.
 pub(super) fn add_build_options(fields: &mut Map, options: &[String]) -> Result<()> {
     let mut known = strings(fields, BUILD);
     for option in options {
@@ -215,7 +215,7 @@ pub(super) fn add_build_options(fields: &mut Map, options: &[String]) -> Result<
     Ok(())
 }
 
-/// Replaces the options of `buildMetadata`. Entries that stay keep their comments.
+/// Replaces the options of `buildMetadata`. Entries that are kept keep their comments.
 pub(super) fn set_build_options(fields: &mut Map, options: &[String]) {
     update_list(fields, BUILD, |list| {
         let old = std::mem::take(list);

@@ -1,7 +1,7 @@
-//! Edits of kustomization files, as text: comments, order and quoting of everything else stay.
+//! Edits of kustomization files, as text. Comments, order and quoting of everything else are kept.
 //!
-//! Owns the meaning of `kustomize edit` and `kustomize create` (v5.8.3), and the replacement of deprecated fields. An
-//! edit changes the tree of a file, and `yaml::edit_text` writes only what differs. Must not depend on command lines.
+//! Implements `kustomize edit` and `kustomize create` (v5.8.3), and the replacement of deprecated fields. An edit
+//! changes the tree of a file, and `yaml::edit_text` writes only what differs. Must not depend on command lines.
 
 mod create;
 mod deprecated;

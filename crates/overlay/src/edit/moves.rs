@@ -1,4 +1,4 @@
-//! Moves of files and directories, with the paths that kustomizations have for them.
+//! Moves files and directories, and updates the paths in kustomizations.
 
 use std::path::{Path, PathBuf};
 
@@ -14,13 +14,13 @@ use smp_text::yaml::{Map, Node};
 /// A file that moves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MovedFile {
-    /// The real path before.
+    /// The real path before the move.
     pub from: PathBuf,
-    /// The path after.
+    /// The path after the move.
     pub to: PathBuf,
-    /// The content after.
+    /// The content after the move.
     pub content: Vec<u8>,
-    /// True for an executable file.
+    /// True if the file is executable.
     pub is_executable: bool,
 }
 
@@ -29,7 +29,7 @@ pub struct MovedFile {
 pub struct Move {
     /// The moved files, sorted by path.
     pub files: Vec<MovedFile>,
-    /// The kustomizations whose paths change. Those that move have their new path.
+    /// The kustomizations whose paths change. Moved kustomizations have their new path.
     pub texts: Vec<EditedText>,
 }
 
@@ -51,7 +51,7 @@ const LISTS: [&str; 14] = [
     "helmChartInflationGenerator/values",
 ];
 
-/// The lists of paths in entries of a list. An entry of `files` may have a key in front.
+/// The lists of paths in entries of a list. An entry of `files` may begin with a key.
 const NESTED: [(&str, &[&str]); 3] = [
     ("configMapGenerator", &["files", "envs", "env"]),
     ("secretGenerator", &["files", "envs", "env"]),
@@ -61,21 +61,21 @@ const NESTED: [(&str, &[&str]); 3] = [
 /// The paths in maps.
 const FIELDS: [(&str, &str); 2] = [("openapi", "path"), ("helmGlobals", "chartHome")];
 
-/// The use of the file name in a path.
+/// How the file name in a path is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FileName {
-    /// It has no meaning of its own.
+    /// It has no other use.
     Unused,
-    /// It is the key of a generator unless the path has one.
+    /// It is the key in a generator, unless the entry sets one.
     Key,
 }
 
-/// Moves a file or directory, and changes the paths in all kustomizations of a repository that lead to it or out of
-/// it. Nothing is written.
+/// Moves a file or directory, and changes the paths in all kustomizations of a repository that refer to it, or from it
+/// to other files. Nothing is written.
 ///
 /// # Errors
-/// A path is outside of the repository, the new one exists, a file cannot be read, or a kustomization cannot have the
-/// new path of a file or base.
+/// A path is outside of the repository, the new path already exists, a file cannot be read, or a kustomization could
+/// not refer to the new path of a file or base.
 pub fn move_path(reader: &Reader, repository: &Path, from: &Path, to: &Path) -> Result<Move> {
     let relocation = Relocation::new(reader, repository, from, to)?;
     let mut moved = Move { files: relocation.files()?, texts: Vec::new() };
@@ -125,7 +125,7 @@ impl<'r> Relocation<'r> {
         let name = to.file_name().ok_or_else(|| {
             Diagnostic::error(Code::InvalidValue, format!("`{}` is not a name", to.display()))
         })?;
-        // The directories above the new path may be new, too.
+        // The directories above the new path may not exist yet either.
         let parent = to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let here = tree.working_directory().map_err(|error| read_error(".", &error))?;
         let parent = real(parent).unwrap_or_else(|_| clean_path(&here.join(parent)));
@@ -145,7 +145,7 @@ impl<'r> Relocation<'r> {
         Ok(Self { reader, repository, from, to })
     }
 
-    /// Checks that a symlink leads to nothing that moves.
+    /// Checks that a symlink does not point to anything that moves.
     fn check_link(&self, link: &Path) -> Result<()> {
         let found = self.reader.tree().locate(Path::new(""), link).map(Located::into_path);
         if link.starts_with(&self.from) || !found.is_ok_and(|target| target.starts_with(&self.from)) {
@@ -157,7 +157,7 @@ impl<'r> Relocation<'r> {
             .help("remove the symlink, and create it again after the move"))
     }
 
-    /// Checks that a build may read a path after the move if it may read it before.
+    /// If a build may read a path before the move, checks that it may also read it after the move.
     fn check_use(&self, directory: &Path, target: &Path) -> Result<()> {
         let (directory_after, target_after) = (self.after(directory), self.after(target));
         let is_readable = |directory: &Path, target: &Path, is_directory: bool| {
@@ -221,7 +221,7 @@ impl<'r> Relocation<'r> {
         paths.into_iter().map(read).collect()
     }
 
-    /// Returns a kustomization with changed paths, or none if all stay. One that is not valid YAML has none.
+    /// Returns a kustomization with changed paths, or `None` if no path changes or the kustomization is not valid YAML.
     fn updated(&self, path: &Path) -> Result<Option<EditedText>> {
         let tree = self.reader.tree();
         let shown = self.reader.shown(path);
@@ -246,8 +246,8 @@ impl<'r> Relocation<'r> {
         Ok(Some(EditedText { path, after: printed(&before, &documents, fields)?, before }))
     }
 
-    /// Changes a path that leads to what moves, or out of it. A key of a generator stays the same. Returns true if
-    /// the path changed.
+    /// Changes a path that refers to something that moves, or from it to something else. The key in a generator remains
+    /// the same. Returns true if the path changed.
     fn update_path(&self, node: &mut Node, name: FileName, directory: &Path) -> Result<bool> {
         let Some(text) = node.as_str().map(str::to_string) else { return Ok(false) };
         let (key, path) = match text.split_once('=') {

@@ -10,7 +10,7 @@ use smp_text::yaml::{Entry, Map, Node};
 /// Adds `apiVersion` and `kind`, and replaces `bases`, `imageTags`, `env` of generators and
 /// `helmChartInflationGenerator`. `text` is that of the file.
 pub(super) fn normalize(fields: &mut Map, text: &str) {
-    // A comment above the first field may belong to that field, which then stays the first.
+    // A comment above the first field may belong to that field, which must then remain the first one.
     let has_comment = |entry: &Entry| entry.key.meta.comments.as_ref().is_some_and(|c| !c.head.is_empty());
     let keeps_first = fields.entries().first().is_some_and(has_comment);
     for successor in &SAME_VALUES {

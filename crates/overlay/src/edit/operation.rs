@@ -65,18 +65,18 @@ pub enum Edit {
     SetField(ScalarField, String),
     /// Adds an entry to `patches`.
     AddPatch(PatchEntry),
-    /// Adds a patch of fields of an object to `patches`.
+    /// Adds a patch of an object's fields to `patches`.
     AddPatchFile {
         /// The object.
         object: PatchedObject,
         /// The fields, with their values.
         fields: Vec<PatchedField>,
-        /// The path of the patch file, which is extended if it exists.
+        /// The path of the patch file. If it exists, it is extended.
         path: String,
     },
     /// Removes the entries of `patches` that are equal.
     RemovePatch(PatchEntry),
-    /// Adds sources to a generator, which is created if it does not exist.
+    /// Adds sources to a generator. Creates the generator if it does not exist.
     AddGenerator(GeneratorList, GeneratorEntry),
     /// Changes literals or the namespace of a generator.
     SetGenerator(GeneratorList, GeneratorChange),
@@ -134,7 +134,7 @@ pub enum Edit {
 }
 
 impl Edit {
-    /// Expands the patterns of the edit. Returns none if they match nothing, so that there is nothing to do.
+    /// Expands the patterns of the edit. Returns `None` if they match nothing, so that there is nothing to do.
     pub(super) fn expanded(
         &self,
         root: &Root,
@@ -157,7 +157,7 @@ impl Edit {
         Ok((!is_nothing).then_some(Cow::Owned(expanded)))
     }
 
-    /// Returns true if the edit removes fields or entries, whose comments go with them.
+    /// Returns true if the edit removes fields or entries, and their comments with them.
     pub(super) fn removes(&self) -> bool {
         match self {
             Self::SetField(_, text) => text.is_empty(),

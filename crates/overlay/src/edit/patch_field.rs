@@ -1,4 +1,4 @@
-//! The fields of new patches: `FIELD=VALUE`, with the types of the schema.
+//! The fields of new patches: parses `FIELD=VALUE`, with types from the schema.
 
 use smol_str::SmolStr;
 
@@ -78,7 +78,7 @@ impl PatchedField {
                 "change the manifest, or use `namePrefix`, `nameSuffix` or `namespace` of the kustomization",
             ));
         }
-        // Directives such as `$patch` are in no schema.
+        // No schema contains directives such as `$patch`.
         let is_directive = |violation: &Violation| {
             let last = violation.path.elements().last();
             matches!(last, Some(PathElement::Field(name)) if name.starts_with('$'))
@@ -103,7 +103,7 @@ impl PatchedField {
         })
     }
 
-    /// Returns the field with strings where the schema has strings.
+    /// Returns the field, with strings where the schema requires strings.
     fn typed(&self, object: Cursor<'_>) -> Self {
         let (mut cursor, mut steps) = (object, Vec::new());
         for step in &self.steps {
@@ -150,7 +150,7 @@ fn name_and_rest(text: &str) -> (String, &str) {
     }
 }
 
-/// Replaces other scalars by strings where the schema has strings.
+/// Replaces other scalars by strings where the schema requires strings.
 fn with_strings(node: &Node, cursor: Cursor<'_>) -> Node {
     if let Some(text) = node.scalar_text().filter(|_| cursor.type_kind() == TypeKind::String) {
         let is_quoted = node.meta.style != Style::Plain;
@@ -173,10 +173,10 @@ fn with_strings(node: &Node, cursor: Cursor<'_>) -> Node {
     node
 }
 
-/// Returns the fields with the types of the schema. Of custom resources, only the metadata is known.
+/// Returns the fields with the types of the schema. For custom resources, only the metadata is known.
 ///
 /// # Errors
-/// A field is unknown, has a value of another type, or selects the object.
+/// A field is unknown, has a value of another type, or identifies the object.
 pub(super) fn typed_fields(object: &PatchedObject, fields: &[PatchedField]) -> Result<Vec<PatchedField>> {
     let schema = Schema::embedded();
     let kind = |api_version: &str, kind: &str| schema.kind(&Gvk::from_manifest(api_version, kind));

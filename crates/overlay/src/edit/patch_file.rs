@@ -1,4 +1,4 @@
-//! New patch files, made from fields and values.
+//! New patch files from fields and values.
 
 use super::draft::{Applied, Draft, EditedText};
 use super::patch_field::{PatchedField, typed_fields, with_fields};
@@ -9,7 +9,7 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::{Reading, SourceMap};
 use smp_text::yaml::{ParseOptions, edit_text, parse_documents, write_documents_in_source_style};
 
-/// Writes the fields to a patch file, which is created if it does not exist, and adds it to `patches`.
+/// Writes the fields to a patch file, and adds it to `patches`. Creates the file if it does not exist.
 pub(super) fn add(
     draft: &mut Draft<'_>,
     object: &PatchedObject,
@@ -40,7 +40,7 @@ pub(super) fn add(
     Ok(Applied::Changed)
 }
 
-/// Adds fields to the text of a patch file of the same object.
+/// Adds fields to the text of an existing patch file. The file must be a patch of the same object.
 fn extended(before: &str, object: &PatchedObject, fields: &[PatchedField], path: &str) -> Result<String> {
     let sources = SourceMap::default();
     let id = sources.add(std::path::PathBuf::from(path), before);

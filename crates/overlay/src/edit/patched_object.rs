@@ -3,7 +3,7 @@
 use super::fields::{entry_of, entry_text};
 use smp_text::yaml::{Map, Node};
 
-/// The object that a patch changes, as the patches of the kustomization see it.
+/// The object that a patch changes, with the identity that the patches of the kustomization match.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PatchedObject {
     /// The API version.

@@ -1,10 +1,10 @@
-//! `patches`: entries that are added, and removed by equality.
+//! `patches`: adds entries, and removes equal ones.
 
 use super::draft::{Applied, Draft};
 use super::fields::{get, list, new_string, remove_if_empty, text, update_list};
 use smp_text::yaml::{Map, Node};
 
-/// An entry of `patches`. Empty texts are not set.
+/// An entry of `patches`. Fields with an empty text are not set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PatchEntry {
     /// The patch file.

@@ -32,7 +32,7 @@ impl ReplicaEdit {
     }
 }
 
-/// Sets counts. Of several entries for a name, the first one stays. kustomize also sorts the list by name.
+/// Sets counts. Of several entries for a name, the first one is kept. kustomize also sorts the list by name.
 pub(super) fn set(draft: &mut Draft<'_>, edits: &[ReplicaEdit]) {
     let sorted = draft.options.as_kustomize;
     update_list(&mut draft.fields, "replicas", |replicas| {
@@ -57,7 +57,7 @@ fn set_one(replicas: &mut List, edit: &ReplicaEdit) {
     }
 }
 
-/// Sets the count of an entry, which keeps its comments.
+/// Sets the count of an entry. The entry keeps its comments.
 fn set_count(entry: &mut Map, count: i64) {
     let position = super::fields::position(entry, "count");
     let Some(old) = position.map(|i| &mut entry.entries_mut()[i].value) else {

@@ -25,7 +25,8 @@ fn after(text: &str, edit: &Edit) -> String {
     edited(&[("kustomization.yaml", text)], edit, true).unwrap_or_else(|error| panic!("{error}:\n{text}"))
 }
 
-/// Applies an edit to a kustomization beside some files. Returns the rest of the text after the type.
+/// Applies an edit to a kustomization, with other files in its directory. Returns the text after `apiVersion` and
+/// `kind`.
 fn apply(text: &str, edit: &Edit, as_kustomize: bool) -> std::result::Result<String, String> {
     let text = format!("{HEAD}{text}");
     let files =
@@ -34,7 +35,7 @@ fn apply(text: &str, edit: &Edit, as_kustomize: bool) -> std::result::Result<Str
     Ok(after.strip_prefix(HEAD).map_or(after.clone(), str::to_string))
 }
 
-/// Checks the results of edits as in kustomize; none for an error.
+/// Checks the results of edits as in kustomize. `None` stands for an error.
 fn check(table: &[(&str, Edit, Option<&str>)]) {
     for (text, edit, want) in table {
         let got = apply(text, edit, true);

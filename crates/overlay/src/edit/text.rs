@@ -1,4 +1,4 @@
-//! Texts of kustomizations: parsed, and printed with other fields.
+//! Parses and prints texts of kustomizations.
 
 use std::path::PathBuf;
 
@@ -33,7 +33,7 @@ pub(super) fn parsed(text: &str, sources: &SourceMap) -> Result<(Vec<Node>, Map)
     Ok((documents, fields))
 }
 
-/// Prints a file whose first document has new fields, in the layout of the text before.
+/// Prints a file with new fields for its first document, in the layout of the old text.
 pub(super) fn printed(before: &str, documents: &[Node], fields: Map) -> Result<String> {
     printed_as(before, documents, fields, Layout::Kept)
 }
@@ -41,13 +41,13 @@ pub(super) fn printed(before: &str, documents: &[Node], fields: Map) -> Result<S
 /// The layout of an edited file.
 #[derive(Clone, Copy)]
 pub(super) enum Layout {
-    /// That of the text before.
+    /// The layout of the old text.
     Kept,
-    /// A new one: the editor does not locate repeated keys.
+    /// A new layout, because the editor cannot locate repeated keys.
     Rewritten,
 }
 
-/// Prints a file whose first document has new fields.
+/// Prints a file with new fields for its first document.
 pub(super) fn printed_as(before: &str, documents: &[Node], fields: Map, layout: Layout) -> Result<String> {
     let mut first = documents.first().filter(|node| node.as_map().is_some()).cloned();
     let first = match &mut first {
@@ -63,7 +63,7 @@ pub(super) fn printed_as(before: &str, documents: &[Node], fields: Map, layout: 
         Layout::Kept => {
             let all: Vec<Option<Node>> = all.into_iter().map(Some).collect();
             let mut text = edit_text(before, Reading::Kustomize, documents, &all)?;
-            // New fields before a last field that is removed have no line break.
+            // If the last field is removed, new fields before it end without a line break.
             if before.ends_with('\n') && !text.ends_with('\n') {
                 text.push('\n');
             }

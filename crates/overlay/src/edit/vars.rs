@@ -1,7 +1,7 @@
-//! `vars`: their conversion to `replacements`, as by `kustomize edit fix --vars`.
+//! `vars`: converts them to `replacements`, like `kustomize edit fix --vars`.
 //!
-//! Each `$(NAME)` in the files of the kustomization becomes `NAME_PLACEHOLDER`, and each field that has one becomes a
-//! target of a replacement.
+//! Each `$(NAME)` in the files of the kustomization becomes `NAME_PLACEHOLDER`, and each field that contains it becomes
+//! a target of a replacement.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ const VARS: Successor = Successor::new("vars", "replacements");
 /// A file that a kustomization uses, directly or through a base.
 struct UsedFile {
     path: String,
-    /// The entry of `patches` that names it.
+    /// The entry of `patches` that refers to it.
     patch: Option<Node>,
 }
 
@@ -40,15 +40,15 @@ struct Texts {
 /// A field that contains a variable: its path, and the position of the variable in it.
 struct VarField {
     path: String,
-    /// The delimiter and the position, unless the variable is the entire value.
+    /// The delimiter and the position in the value; `None` if the variable is the entire value.
     part: Option<(String, usize)>,
 }
 
-/// Replaces `vars` in the text of a kustomization. Returns its new text and the other changed files, or none if there
-/// is not a variable.
+/// Replaces `vars` in the text of a kustomization. Returns its new text and the other changed files, or `None` if there
+/// are no variables.
 ///
-/// Build results may change: another kustomization that reads the same files, for example, gets the placeholders
-/// without the replacements.
+/// Build results may change. For example, another kustomization that reads the same files gets the placeholders without
+/// the replacements.
 ///
 /// # Errors
 /// The text is not valid, or a variable cannot be delimited.
@@ -62,7 +62,7 @@ pub fn replace_vars(root: &Root, before: &str) -> Result<Option<(String, Vec<Edi
     Ok(Some((printed(before, &documents, draft.fields)?, draft.files)))
 }
 
-/// Converts `vars`. kustomize drops the replacements that exist already.
+/// Converts `vars`. As in kustomize, existing replacements are dropped.
 ///
 /// # Errors
 /// A variable cannot be delimited.
@@ -95,7 +95,7 @@ pub(super) fn convert(draft: &mut Draft<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The depth of bases that are followed. kustomize has no limit, and does not end in a cycle.
+/// The maximum depth of bases. kustomize has no limit, and does not stop in a cycle.
 const MAX_DEPTH: usize = 100;
 
 /// Collects the resources and patches of a kustomization and of its bases. As in kustomize, the bases of bases are
@@ -155,7 +155,7 @@ impl Texts {
 /// Returns the targets of the replacement for a variable.
 fn targets(name: &str, files: &[UsedFile], texts: &Texts) -> Result<List> {
     let variable = format!("$({name})");
-    // The last entry of `patches` for a file counts, and it counts for all uses of the file.
+    // Only the last entry of `patches` for a file is used, and it applies to all uses of the file.
     let patches: FxHashMap<&str, &Node> =
         files.iter().filter_map(|file| Some((file.path.as_str(), file.patch.as_ref()?))).collect();
     let mut targets = List::new();
@@ -183,7 +183,7 @@ fn targets(name: &str, files: &[UsedFile], texts: &Texts) -> Result<List> {
     Ok(targets)
 }
 
-/// Returns the items of a file that consists of one list, otherwise the documents.
+/// Returns the items if a file consists of one list, otherwise the documents.
 fn unwrapped(documents: Vec<Node>) -> Vec<Node> {
     let is_list = |node: &Node| matches!(entry_text(node, "kind"), "List" | "ResourceList");
     match documents.as_slice() {
@@ -216,15 +216,16 @@ fn find(node: &Node, variable: &str, path: &mut Vec<SmolStr>, found: &mut Vec<Va
     Ok(())
 }
 
-/// Returns the delimiter and the position of a variable in a value that contains it; none if it is the entire value.
+/// Returns the delimiter and the position of a variable in a value that contains it, or `None` if the variable is the
+/// entire value.
 ///
 /// # Errors
-/// There is text on both sides, and the characters next to the variable differ, or occur in the variable.
+/// There is text on both sides, and the characters next to the variable differ, or they occur in the variable.
 fn part(value: &str, variable: &str) -> Result<Option<(String, usize)>> {
     let Some((before, after)) = value.split_once(variable).filter(|_| value != variable) else {
         return Ok(None);
     };
-    // kustomize takes single bytes.
+    // kustomize uses single bytes.
     let byte = |byte: Option<u8>| byte.map(|byte| char::from(byte).to_string()).unwrap_or_default();
     let (pre, post) = (byte(before.bytes().next_back()), byte(after.bytes().next()));
     if before.is_empty() {
@@ -244,7 +245,7 @@ fn part(value: &str, variable: &str) -> Result<Option<(String, usize)>> {
     })
 }
 
-/// Returns true if a patch may change the name and kind of what it patches.
+/// Returns true if a patch may change the name and kind of its target.
 fn changes_identity(patch: &Node) -> bool {
     let options = patch.get("options").and_then(Node::as_map);
     options.is_some_and(|options| is_true(options, "allowNameChange") && is_true(options, "allowKindChange"))
@@ -263,7 +264,7 @@ fn selection(manifest: &Node) -> Node {
     ])
 }
 
-/// Selects what a patch changes.
+/// Selects the target of a patch.
 fn patch_selection(patch: &Node, manifest: &Node) -> Node {
     let metadata =
         |name| manifest.get("metadata").map_or("", |metadata| entry_text(metadata, name)).to_string();
@@ -283,7 +284,7 @@ fn patch_selection(patch: &Node, manifest: &Node) -> Node {
     Node::map(without_comments(&fields))
 }
 
-/// Removes the comments and layout of fields that are copied to another location.
+/// Removes the comments and layout of fields, for copies in another location.
 fn without_comments(fields: &Map) -> Map {
     let plain = |(name, value): (&str, &Node)| {
         (Key::from(name), value.scalar_text().map_or_else(Node::null, |text| new_string(text)))
@@ -311,7 +312,7 @@ fn group_version(api_version: &str) -> (&str, &str) {
     api_version.split_once('/').unwrap_or(("", api_version))
 }
 
-/// Creates the replacement for a variable, which keeps the comments of its entry.
+/// Creates the replacement for a variable. It keeps the comments of the variable's entry.
 fn replacement(var: &Node, targets: List) -> Node {
     let none = Map::new();
     let below = |name| var.get(name).and_then(Node::as_map).unwrap_or(&none);
@@ -359,8 +360,8 @@ fn collect_comments(node: &Node, lines: &mut Vec<SmolStr>) {
 mod tests {
     use super::*;
 
-    /// A value, and the delimiter and index of its variable, or none if the value has no other text. None if no
-    /// delimiter selects the variable.
+    /// A value, with the delimiter and index of its variable. The inner option is `None` if the value has no other
+    /// text, the outer one if no delimiter can select the variable.
     type Case = (&'static str, Option<Option<(&'static str, usize)>>);
 
     #[test]

@@ -10,7 +10,7 @@ use smp_text::yaml::{Node, nearest_name, replacement_text};
 /// Returns the warning about an added document, if a similar resource in the base was probably meant.
 ///
 /// # Errors
-/// The kind is misspelled, or required fields are missing. The document was probably meant as a patch of the base.
+/// The kind is misspelled, or required fields are missing and the document was probably meant as a patch of the base.
 pub(super) fn check_added(
     added: &Resource,
     unmatched: &SimilarResources,

@@ -129,7 +129,7 @@ impl Builder {
     /// plain overlay, or a single manifest. A manifest is built over the base of its directory, if there is one.
     ///
     /// # Errors
-    /// Anything that prevents the whole target from being built.
+    /// A problem that prevents the build of the whole target.
     pub fn build(&self, target: &Path) -> Result<Built> {
         let run = self.run(target)?;
         self.build_by(&run, &run.reader, target)
@@ -139,7 +139,7 @@ impl Builder {
     /// are read from `tree`; files that targets share are read from its [parts](FileTree::part).
     ///
     /// # Errors
-    /// As [`Builder::build`].
+    /// The errors of [`Builder::build`].
     pub fn build_from_tree(&self, tree: Arc<dyn FileTree>, target: &Path) -> Result<Built> {
         let (run, lock) = self.run_of(&*tree, target)?;
         // Another target may already have read the lock file; `tree` has to record the read as well.
@@ -170,7 +170,7 @@ impl Builder {
     /// target. Duplicate objects are reported as errors among the warnings.
     ///
     /// # Errors
-    /// As [`Builder::build`].
+    /// The errors of [`Builder::build`].
     pub fn manifests(&self, target: &Path) -> Result<Option<Built>> {
         self.manifests_from_tree(Arc::clone(&self.options.tree), target)
     }
@@ -178,7 +178,7 @@ impl Builder {
     /// Returns the objects of a target that consists of manifests only, from another tree with the same files.
     ///
     /// # Errors
-    /// As [`Builder::build`].
+    /// The errors of [`Builder::build`].
     pub fn manifests_from_tree(&self, tree: Arc<dyn FileTree>, target: &Path) -> Result<Option<Built>> {
         let (run, _) = self.run_of(&*tree, target)?;
         let reader = run.reader.with_tree(tree);
@@ -197,7 +197,7 @@ impl Builder {
     /// Returns the objects of a stream of manifests, as [`Builder::manifests`] does for a target.
     ///
     /// # Errors
-    /// As [`Builder::build_stream`].
+    /// The errors of [`Builder::build_stream`].
     pub fn manifests_from_stream(&self, name: &Path, text: &str) -> Result<Option<Built>> {
         if !self.options.bases.is_empty() {
             return Ok(None);
@@ -213,7 +213,7 @@ impl Builder {
     /// Builds the manifests in `text` over the given bases. Messages refer to the text as `name`.
     ///
     /// # Errors
-    /// As [`Builder::build`].
+    /// The errors of [`Builder::build`].
     pub fn build_stream(&self, name: &Path, text: &str) -> Result<Built> {
         let run = self.run(Path::new("."))?;
         let source = self.reader.sources().add(name, text);
@@ -294,7 +294,7 @@ impl Builder {
         }
     }
 
-    /// As [`Builder::fetch`], for many targets. Errors are left for the build to report, and do not keep the
+    /// Like [`Builder::fetch`], for many targets. Errors are left for the build to report, and do not keep the
     /// remaining references from being fetched.
     #[must_use]
     pub fn fetch_all(&self, targets: &[PathBuf]) -> Vec<PathBuf> {
@@ -376,7 +376,7 @@ impl Builder {
         self.run_of(self.reader.tree(), target).map(|(run, _)| run)
     }
 
-    /// As [`Builder::run`], for another tree. Also returns the path of the lock file.
+    /// Like [`Builder::run`], for another tree. Also returns the path of the lock file.
     fn run_of(&self, tree: &dyn FileTree, target: &Path) -> Result<(Arc<Run>, Option<PathBuf>)> {
         let file = match &self.options.lock {
             LockSource::Nearest => LockFile::nearest(tree, target)?,

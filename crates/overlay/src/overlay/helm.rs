@@ -155,7 +155,7 @@ impl Default for HelmOptions {
     }
 }
 
-/// The treatment of charts that have to be pulled.
+/// How charts that have to be pulled are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PullPolicy {
     /// They are stored in the chart home.
@@ -171,7 +171,7 @@ pub enum PullPolicy {
 pub struct ChartContext<'s> {
     /// The directory of the kustomization.
     pub root: &'s Directory,
-    /// The treatment of charts that have to be pulled.
+    /// How charts that have to be pulled are handled.
     pub pulling: PullPolicy,
     /// Reads values files, with the restrictions of the kustomization.
     pub files: &'s dyn Files,
@@ -192,7 +192,7 @@ pub struct Helm {
 }
 
 impl Helm {
-    /// Creates an inflator with the user's options.
+    /// Creates a renderer with the user's options.
     #[must_use]
     pub fn new(options: HelmOptions) -> Self {
         Self { options, version_check: OnceLock::new() }
@@ -240,7 +240,7 @@ impl Helm {
         if chart.name.is_empty() {
             return Err(Diagnostic::error(Code::MissingField, "helm chart has no `name`"));
         }
-        // helm has flags that run other programs, so names must not be taken for flags.
+        // Some flags of helm run other programs, so a name must not be parsed as a flag.
         for (field, text) in [("name", &chart.name), ("releaseName", &chart.release_name)] {
             if text.starts_with('-') {
                 let message = format!("`{text}` starts with a dash, so helm would parse it as a flag");
@@ -364,7 +364,7 @@ impl<'h> Release<'h> {
         };
         let chart_home = if globals.chart_home.is_empty() { "charts" } else { &globals.chart_home };
         let mut charts = clean_path(&site.root.path().join(chart_home));
-        // As in kustomize, so that several versions of a chart can be pulled.
+        // As in kustomize, this allows several versions of a chart to be pulled.
         if !chart.version.is_empty() && !chart.repo.is_empty() {
             charts = charts.join(format!("{}-{}", chart.name, chart.version));
         }
@@ -437,7 +437,7 @@ impl<'h> Release<'h> {
         for (i, path) in self.chart.additional_values_files.iter().enumerate() {
             let values =
                 self.site.files.read(path, self.site.at).map_err(|e| e.field("additionalValuesFiles"))?;
-            // helm gets a copy of what was read instead of the path, which may lead elsewhere by then.
+            // helm gets a copy of the content that was read. The path might refer to another file by then.
             let name = format!("additional-values-{i}.yaml");
             self.temporary.write(&name, &values).map_err(unwritten)?;
             files.push(self.temporary.path().join(name));

@@ -131,8 +131,8 @@ impl Kustomization {
 
     /// Reads a kustomization file.
     ///
-    /// As in kustomize, the last of several equal keys wins, and documents after the first are ignored. Both are
-    /// warned about, as are deprecated fields.
+    /// As in kustomize, the last of several equal keys is used, and documents after the first are ignored. Both cause
+    /// warnings, and so do deprecated fields.
     ///
     /// # Errors
     /// Malformed YAML, an unknown field, a value of the wrong type, a wrong kind, or an empty file.
@@ -141,10 +141,10 @@ impl Kustomization {
         problems.into_result(kustomization)
     }
 
-    /// As [`Kustomization::read`], but leaves out invalid parts and returns their errors next to the rest.
+    /// Like [`Kustomization::read`], but leaves out invalid parts and returns their errors next to the rest.
     ///
     /// # Errors
-    /// Nothing of the file can be read.
+    /// Nothing in the file can be read.
     pub(super) fn read_partial(sources: &SourceMap, source: SourceId) -> Result<PartialKustomization> {
         let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
         check_directives(sources, source, DocumentSplit::None)?;
@@ -256,7 +256,7 @@ pub(super) struct PartialKustomization {
 /// The maximum number of errors reported for one kustomization.
 const MAX_PROBLEMS: usize = 20;
 
-/// Decodes a map without its invalid entries, whose errors go to `problems`.
+/// Decodes a map without its invalid entries. Their errors are added to `problems`.
 fn decode(mut node: Node, problems: &mut Problems) -> Result<Kustomization> {
     for _ in 0..MAX_PROBLEMS {
         let error = match from_node(&node) {
@@ -278,18 +278,18 @@ fn decode(mut node: Node, problems: &mut Problems) -> Result<Kustomization> {
     std::mem::take(problems).into_result(Kustomization::default())
 }
 
-/// Returns the locations of an error and of those that it carries.
+/// Returns the locations of an error and of the errors that it contains.
 fn locations_of(error: &Diagnostic) -> Vec<Span> {
     let all = std::iter::once(error).chain(error.attached());
     all.filter_map(|error| error.labels().first()).map(|label| label.span).collect()
 }
 
-/// Removes the fields at the given locations, or only the list entries for fields that are lists. Returns true if
-/// something was removed. This keeps an error from being reported twice.
+/// Removes the fields at the given locations; for lists, only the entries. Returns true if something was removed. This
+/// prevents duplicate errors.
 fn remove_entries_at(fields: &mut Map, mut locations: Vec<Span>) -> bool {
     locations.sort_unstable_by_key(|location| location.start);
     let mut is_changed = false;
-    // Backwards, so that the locations after the start of an entry are those within it.
+    // Iterate backwards, so that all locations after the start of an entry are within it.
     fields.entries_mut().reverse();
     fields.entries_mut().retain_mut(|entry| {
         let within = locations.partition_point(|location| location.start < entry.key.meta.span.start);
@@ -357,7 +357,7 @@ fn deprecation(fields: &Map, key: &Key) -> Option<Diagnostic> {
     })
 }
 
-/// Warns about a duplicate key: kustomize silently takes the last one.
+/// Warns about a duplicate key, because kustomize silently uses the last one.
 fn duplicate_key_warning(key: &DuplicateKey) -> Diagnostic {
     let message = format!("duplicate key `{}`: only the last value is used", key.name);
     key.label_diagnostic(Diagnostic::warning(Code::DuplicateKey, message))

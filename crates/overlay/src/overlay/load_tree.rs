@@ -17,7 +17,7 @@ use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, WithWarnings};
 use smp_text::source::{SourceId, Span};
 use smp_text::yaml::{Node, Spanned};
 
-/// The maximum depth of nested directories. kustomize builds 1,500; real overlays nest below ten.
+/// The maximum depth of nested directories. kustomize builds 1,500; real overlays have less than ten.
 const MAX_NESTING: usize = 2_500;
 
 /// The number of entries from which reading them in parallel pays off.
@@ -74,7 +74,7 @@ enum Role {
     Component,
 }
 
-/// A directory to read before the one that refers to it continues.
+/// A directory to read before the reading of the one that refers to it continues.
 struct Entered {
     root: Root,
     role: Role,
@@ -128,7 +128,7 @@ struct OpenTree {
     done: usize,
     /// The resolved entries, for fields other than those of plugins.
     found: Vec<Unread>,
-    /// The errors of all entries: the first one does not hide the others.
+    /// The errors of all entries. The first error must not hide the others.
     problems: Problems,
 }
 
@@ -185,8 +185,8 @@ impl Loading<'_> {
         Ok(OpenTree { tree, part: EntryField::Resources, done: 0, found: Vec::new(), problems })
     }
 
-    /// Resolves entries up to a directory that has to be read first. Returns `None` when all are resolved.
-    /// `depth` is the number of open directories.
+    /// Resolves entries up to a directory that has to be read first. Returns `None` when all are resolved. `depth` is
+    /// the number of open directories.
     fn next_directory(&self, open: &mut OpenTree, depth: usize) -> Result<Option<Entered>> {
         loop {
             let Some(entry) = open.part.entries(&open.tree.kustomization).get(open.done) else {
@@ -243,8 +243,8 @@ impl Loading<'_> {
 
     /// Reads the files of entries, in parallel if there are many.
     fn read(&self, root: &Root, found: Vec<Unread>) -> Vec<Result<(Item, usize)>> {
-        // With several targets all processors are busy anyway, and a rayon thread that waits here would start
-        // another target on top of this one's stack.
+        // With several targets all processors are busy anyway, and a waiting rayon thread would start another target on
+        // this thread's stack.
         if !self.single_target || found.len() < PARALLEL_FROM {
             return found.into_iter().map(|unread| unread.read(root)).collect();
         }

@@ -13,7 +13,7 @@
 //! }
 //! ```
 //!
-//! Equal content is written as equal text: entries are sorted. Secrets in URLs are not written.
+//! Equal content is written as equal text, because entries are sorted. Secrets in URLs are not written.
 
 mod read;
 

@@ -36,7 +36,7 @@ fn listed(root: &Root, found: &[PathBuf]) -> Option<String> {
     }
 }
 
-/// Returns the directories below that have a kustomization, the least deep first.
+/// Returns the directories below a directory that have a kustomization, the least deep first.
 fn below(root: &Root) -> Vec<PathBuf> {
     let options = WalkOptions { links: LinkPolicy::Keep, hidden: Hidden::Skip, max_depth: MAX_DEPTH };
     let walked = root.directory().walk(options).take(MAX_FILES).filter_map(Result::ok);

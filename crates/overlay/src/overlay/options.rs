@@ -18,8 +18,8 @@ use smp_text::yaml::{self, PrintFormat};
 /// The merge rules for patches and overlays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuildRules {
-    /// The exceptions from kustomize's merge rules in kustomizations. They avoid cases in which kustomize loses
-    /// data; [`Exceptions`] lists them.
+    /// The exceptions from kustomize's merge rules in kustomizations. They avoid cases in which kustomize loses data;
+    /// see [`Exceptions`].
     pub kustomizations: Exceptions,
     /// The rules in plain directories.
     pub directories: Rules,
@@ -166,7 +166,7 @@ impl Targets {
     }
 }
 
-/// The purpose of a chain of schema sources.
+/// What a chain of schema sources is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChainPurpose {
     /// Kustomizations. Their build must not depend on where it runs, so the chain is hermetic.

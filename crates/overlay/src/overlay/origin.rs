@@ -31,7 +31,7 @@ pub(super) struct OriginTracker {
 }
 
 impl OriginTracker {
-    /// Creates a tracker for a target. `managed_by` adds the label also without the option of the target.
+    /// Creates a tracker for a target. `managed_by` adds the label even without the option of the target.
     pub fn new(kustomization: &Kustomization, managed_by: bool) -> Self {
         let has = |option: &str| kustomization.build_metadata.iter().any(|o| **o == option);
         Self {

@@ -11,7 +11,7 @@ use super::tree::{Item, LoadedEntries, Plugins, Tree};
 use crate::transform::{GeneratorArgs, Image, LabelArgs, Patch, Replacement, Replica};
 use smp_text::yaml::Spanned;
 
-/// A step of a build. It works on the result of the steps before it.
+/// A step of a build. It changes the result of the previous steps.
 #[derive(Debug)]
 pub(super) enum Step<'k> {
     /// Adds the manifests of a file, or builds a directory.

@@ -1,6 +1,6 @@
 //! Built-in generators, transformers and validators with configurations of their own.
 //!
-//! Knows the built-in kinds and decodes their configuration. Their work is done in `transform`.
+//! Knows the built-in kinds and decodes their configuration. `transform` implements them.
 
 use std::collections::BTreeMap;
 

@@ -12,7 +12,7 @@ use smp_files::UnnamedFile;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::SecretValues;
 
-/// The maximum size of a program's output in bytes. More is not a manifest.
+/// The maximum size of a program's output in bytes. Larger output cannot be manifests.
 const MAX_OUTPUT: u64 = 1 << 30;
 
 /// The number of lines of standard error repeated in an error.
@@ -122,7 +122,7 @@ fn contents(file: UnnamedFile, what: &str) -> Result<Vec<u8>> {
     file.into_content().map_err(failed)
 }
 
-/// Waits until the program exits, at most for `limit`.
+/// Waits until the program exits, but not longer than `limit`.
 fn wait(child: &mut Child, what: &str, limit: Option<Duration>) -> Result<ExitStatus> {
     let failed = |error: io::Error| {
         Diagnostic::error(Code::Command, format!("{what}: cannot wait for the process: {error}"))
@@ -137,7 +137,7 @@ fn wait(child: &mut Child, what: &str, limit: Option<Duration>) -> Result<ExitSt
             return Ok(status);
         }
         let Some(left) = limit.checked_sub(start.elapsed()).filter(|left| !left.is_zero()) else {
-            // It may just have exited on its own, so errors do not matter.
+            // It may have just exited on its own, so errors do not matter.
             let _ = child.kill();
             let _ = child.wait();
             return Err(timed_out(what, limit));
@@ -157,8 +157,8 @@ pub(super) mod testing {
 
     use super::*;
 
-    /// Creates an executable script. Another process writes it: a file that this process has open for writing
-    /// while another thread starts a program cannot be executed.
+    /// Creates an executable script. Another process has to write it: a file that this process has open for writing
+    /// while another thread starts a program could not be executed.
     pub(crate) fn script(directory: &Path, name: &str, text: &str) -> PathBuf {
         let path = directory.join(name);
         let mut command = Command::new("sh");

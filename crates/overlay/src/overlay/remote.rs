@@ -72,7 +72,7 @@ pub struct Checkout {
 }
 
 impl Checkout {
-    /// Opens the tree of files. No path can point outside it.
+    /// Opens the tree of files. No path can refer to a file outside of it.
     ///
     /// # Errors
     /// The tree was removed.
@@ -175,7 +175,7 @@ impl Remotes {
         Self::with_pins_and_cache(Arc::new(Cache::new(cache_dir)), offline, Pins::default(), Arc::default())
     }
 
-    /// Returns a fetcher with the same cache and other pins. Resolved references are forgotten.
+    /// Returns a fetcher with the same cache and other pins, and without the references resolved so far.
     #[must_use]
     pub fn with_pins(&self, pins: Pins) -> Self {
         Self::with_pins_and_cache(self.cache_directory.clone(), self.offline, pins, self.in_sandbox.clone())
@@ -206,7 +206,7 @@ impl Remotes {
         Self { missing_references_error: Arc::default(), ..self.clone() }
     }
 
-    /// Disables git, because a sandbox in which it cannot run was closed.
+    /// Disables git, because a sandbox is now active in which it cannot run.
     pub fn disable_programs(&self) {
         self.in_sandbox.store(true, Ordering::Relaxed);
     }
@@ -286,8 +286,8 @@ impl Remotes {
     /// accepts, otherwise a repository.
     ///
     /// # Errors
-    /// The entry is neither. The error is that of the file if the URL cannot be a repository, or if git fails and
-    /// the content is not YAML.
+    /// The entry is neither. If the URL cannot be a repository, or if git fails and the content is not YAML, the error
+    /// is that of the file.
     pub fn resource<T>(
         &self,
         reference: &str,

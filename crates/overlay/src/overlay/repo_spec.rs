@@ -26,7 +26,7 @@ pub struct RepoSpec {
     pub directory: String,
     /// The branch, tag or commit; empty for the repository's default branch.
     pub revision: String,
-    /// Checks out submodules, too.
+    /// Also checks out submodules.
     pub submodules: bool,
     /// The timeout of one git command.
     pub timeout: Duration,
@@ -88,7 +88,8 @@ impl RepoSpec {
         strip_prefix_ignore_case(&self.host, "file:").is_some()
     }
 
-    /// Returns true if entering this reference is a cycle, given a reference `earlier` that led here.
+    /// Returns true if entering this reference would be a cycle. `earlier` is a reference through which this one was
+    /// reached.
     ///
     /// kustomize compares references as written: the new one must not be a prefix of the earlier one.
     #[must_use]
@@ -253,13 +254,13 @@ fn split_at_second_slash(path: &str) -> Option<(&str, &str)> {
     })
 }
 
-/// Returns true if a relative path leads above its start.
+/// Returns true if a relative path refers to something above its start.
 fn leaves(path: &str) -> bool {
     let mut depth = 0_usize;
     for part in path.trim_start_matches('/').split('/') {
         match part {
             "" | "." => {}
-            // An absolute path cannot lead above the root.
+            // An absolute path cannot refer to something above the root.
             ".." if depth == 0 => return !path.starts_with('/'),
             ".." => depth -= 1,
             _ => depth += 1,

@@ -1,8 +1,7 @@
 //! Decides which files a build may read, and reads them.
 //!
-//! A [`Root`] is one directory with a kustomization. It reads files only from in and below its directory, after
-//! following symlinks, unless the load restriction is lifted. Other directories are entered as roots of their
-//! own.
+//! A [`Root`] is one directory with a kustomization. Without an option, it reads only files in and below its directory,
+//! after following symlinks. Other directories become roots of their own.
 
 mod check;
 mod trail;
@@ -39,12 +38,12 @@ pub struct Reader {
     remotes: Arc<Remotes>,
     /// The trees of fetched repositories by real path, so that each is opened once.
     repositories: Arc<Mutex<FxHashMap<PathBuf, Directory>>>,
-    /// The names in directories that were listed to suggest a correction for a missing path.
+    /// The names in directories that were listed to suggest corrections for missing paths.
     listed: Arc<Mutex<FxHashMap<PathBuf, SimilarNames>>>,
 }
 
 impl Reader {
-    /// A reader of a tree that adds texts to `sources`.
+    /// Creates a reader of a tree. It adds texts to `sources`.
     ///
     /// # Errors
     /// The working directory cannot be found.
@@ -144,11 +143,11 @@ impl Reader {
         self.tree.locate(Path::new(""), &meant).is_ok().then_some(meant)
     }
 
-    /// Opens the target that the user named, as [`Reader::open`]. For a file, opens its directory and also
-    /// returns the path of the file, unless it is a kustomization file, which represents its directory.
+    /// Opens the target that the user named, like [`Reader::open`]. For a file, opens its directory and also returns
+    /// the path of the file, unless it is a kustomization file, which represents its directory.
     ///
     /// # Errors
-    /// As [`Reader::open`].
+    /// The errors of [`Reader::open`].
     pub fn open_target(&self, path: &Path) -> Result<(Root, Option<PathBuf>)> {
         let is_remote = path.to_str().is_some_and(|text| RepoSpec::parse(text).is_ok());
         let found = if is_remote { None } else { self.tree.locate(Path::new(""), path).ok() };
@@ -183,7 +182,7 @@ impl Reader {
 pub struct Root {
     reader: Reader,
     directory: Directory,
-    /// The roots that led here.
+    /// The roots through which this one was reached.
     visited: Option<RootTrail>,
     /// The repository that contains the directory, if it was fetched.
     checkout: Option<Arc<Checkout>>,
@@ -229,7 +228,7 @@ impl Root {
     /// `is_file` accepts the content, otherwise as a repository.
     ///
     /// # Errors
-    /// The path does not exist, is outside the root, or is a directory that led to this one.
+    /// The path does not exist, is outside the root, or is a directory through which this one was reached.
     pub fn resolve(&self, path: &str, at: Span, is_file: impl Fn(SourceId) -> Result<()>) -> Result<Target> {
         if is_remote_file(path) {
             let read = |bytes| {
@@ -261,7 +260,7 @@ impl Root {
     /// Enters a directory or repository that the kustomization refers to.
     ///
     /// # Errors
-    /// As [`Root::resolve`]. Also if the path is a file.
+    /// The errors of [`Root::resolve`]. Also, the path is a file.
     pub fn enter(&self, path: &str, at: Span) -> Result<Self> {
         if let Ok(spec) = RepoSpec::parse(path) {
             let checkout = self.fetch(&spec, at)?;
@@ -301,7 +300,7 @@ impl Root {
         Ok(Self { reader, directory, visited, checkout: Some(Arc::new(checkout)) })
     }
 
-    /// Returns the path of this root and of those that led here, the outermost last.
+    /// Returns the path of this root and of those through which it was reached, the outermost last.
     fn visited_paths(&self) -> impl Iterator<Item = &Arc<Path>> {
         std::iter::once(self.directory.shared_path())
             .chain(self.visited.iter().flat_map(RootTrail::iter_from_last))
@@ -330,7 +329,7 @@ impl Root {
             .help("check the indentation: two list entries may have been joined into one"));
         }
         self.check_cycle(path, &real, at)?;
-        // Nothing writes into a fetched repository, so a journal there was committed by somebody else.
+        // Nothing writes into a fetched repository, so a journal there must be part of a commit.
         if self.checkout.is_none() {
             self.directory.check_finished(&real).map_err(|problem| problem.at(at))?;
         }
@@ -360,7 +359,7 @@ impl Root {
         Ok(Some(Self { directory, visited: None, ..self.clone() }))
     }
 
-    /// Locates a path of the kustomization. Errors carry the location of the entry.
+    /// Locates a path of the kustomization. Errors have the location of the entry.
     fn locate(&self, path: &str, at: Span) -> Result<Located> {
         if path.is_empty() {
             return Err(Diagnostic::error(Code::InvalidValue, "the path of this entry is empty")
@@ -390,7 +389,7 @@ impl Root {
             error.note(format!("the path leads to {}", shown.display()))
         };
         if kind == std::io::ErrorKind::Unsupported {
-            // The path is right, but the tree does not have its content.
+            // The path is correct, but the tree does not contain the file's content.
             return error;
         }
         let Some(meant) = self.nearest_path(path) else {
@@ -427,7 +426,7 @@ impl Root {
         let mut meant = parts.clone();
         meant[missing] = &name;
         let meant = meant.join("/");
-        // A path that is still wrong in a later segment is not a suggestion.
+        // If a later segment is still wrong, the path is not a suggestion.
         self.directory.locate(&meant).is_ok().then_some(meant)
     }
 
@@ -474,15 +473,15 @@ impl Root {
         Ok(self.reader.sources.add(shown, text))
     }
 
-    /// Returns the content of a file, without adding it to the sources. Returns nothing if it cannot be read.
+    /// Returns the content of a file, without adding it to the sources. Returns `None` if it cannot be read.
     pub(super) fn peek(&self, path: &Path) -> Option<Vec<u8>> {
         self.bytes_at(path).ok()
     }
 
     /// Returns the content of a file that may be read. All reads of a build go through this function.
     ///
-    /// The check applies to the file that was opened: the path may have led elsewhere before, and may lead
-    /// elsewhere by now.
+    /// The check applies to the opened file, because the path may have referred to another file before and may do so
+    /// again.
     fn bytes_at(&self, path: &Path) -> std::result::Result<Vec<u8>, ReadFailure> {
         let file = self.directory.open(path).map_err(ReadFailure::Io)?;
         if self.is_restricted() {
@@ -494,7 +493,7 @@ impl Root {
         file.read().map_err(ReadFailure::Io)
     }
 
-    /// Checks that a file that the kustomization refers to may be read. Remote files are not fetched for that.
+    /// Checks that the build may read a file that the kustomization refers to. Remote files are not fetched for this.
     ///
     /// # Errors
     /// The path does not exist, is outside the root, or is a directory.
@@ -559,7 +558,7 @@ impl Root {
     /// Rejects a dangling symlink with the name of a kustomization file. Ignoring it would build the directory as
     /// a plain directory.
     fn check_dangling_kustomization(&self) -> Result<()> {
-        // A directory that cannot be listed has no kustomization; walking over it reports the error.
+        // A directory that cannot be listed has no kustomization. Walking it will report the error.
         let entries = self.directory.list().unwrap_or_default();
         let is_symlink = |entry: &&DirectoryEntry| {
             entry.kind == FileKind::Link && KUSTOMIZATION_FILES.iter().any(|name| entry.name == *name)
@@ -630,7 +629,8 @@ fn is_inline_content(path: &str) -> bool {
     path.contains('\n') || path.contains(": ") || path.trim_start().starts_with(['{', '['])
 }
 
-/// Returns the first segment of a path that contains `..` and more: a sign of two list entries joined into one.
+/// Returns the first segment of a path that contains `..` and other characters. This indicates that two list entries
+/// were joined into one.
 fn ambiguous_part(path: &str) -> Option<&str> {
     path.split('/').find(|part| *part != ".." && part.contains(".."))
 }

@@ -30,10 +30,10 @@ pub(super) struct BuildSchemas {
     rules: BuildRules,
     /// The schema without any other source: enough for nearly all builds.
     base_schema: Arc<Schema>,
-    /// The same schema with the scopes that kustomize knows.
+    /// The same schema, with the scopes that kustomize knows.
     known_to_kustomizations: Arc<Schema>,
     make_chain: MakeChain,
-    /// The purpose of the chain for plain directories.
+    /// What the chain for plain directories is used for.
     chain_use: ChainPurpose,
     /// The chain for kinds merged by kustomizations.
     hermetic: Mutex<Option<SchemaChain>>,
@@ -44,6 +44,8 @@ pub(super) struct BuildSchemas {
 }
 
 impl BuildSchemas {
+    /// Creates the schemas of builds, with the embedded types.
+    ///
     /// # Errors
     /// A chosen schema cannot be read.
     pub fn new(rules: BuildRules, make_chain: MakeChain, chain_use: ChainPurpose) -> Result<Self> {
@@ -170,7 +172,7 @@ impl BuildSchemas {
 /// Kinds, each with its first use.
 pub(super) type KindUses = FxHashMap<Gvk, KindUse>;
 
-/// The first manifest of a kind.
+/// Create the chain only if needed, because this searches for a cluster.
 #[derive(Debug)]
 pub(super) struct KindUse {
     at: Span,
@@ -208,7 +210,7 @@ pub(super) struct Locked<'l> {
     pub origin: LockOrigin,
 }
 
-/// The way in which the lock file of a target was found.
+/// How the lock file of a target was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LockOrigin {
     /// The lock file is in the directory of the target, or the user named it.
@@ -286,7 +288,7 @@ impl<'n> TypesInBuild<'n> {
             self.crds.push(node);
         }
         let gvk = gvk_of(node);
-        // Only kinds with a domain as group can be custom resources.
+        // The manifests of a build that determine its types: CRDs, and manifests of kinds that may be custom.
         if gvk.group.contains('.') {
             self.custom_kinds.entry(gvk).or_insert_with(|| KindUse::from_manifest(node));
         }
@@ -329,22 +331,23 @@ fn gvk_of(node: &Node) -> Gvk {
 
 fn read_openapi(root: &Root, source: SourceId) -> Result<Model> {
     let sources = root.reader().sources();
-    // Like kustomize: JSON or YAML, with duplicate keys allowed as in kustomization files.
+    // Returns the types of the CRDs whose resources the build contains. The other CRDs are not needed for merging, and
+    // reading all of them would take longer than the rest of a build that only installs them.
     let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
     let document = parse_documents(sources, source, options)?.into_iter().next().unwrap_or_else(Node::null);
     read_document(&document)
 }
 
-/// The treatment of the built-in schema when a kustomization sets `openapi.path`.
+/// A build that does not merge resources of this CRD does not depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BuiltInSchema {
     /// It is replaced.
     Replaced,
-    /// It is kept, and consulted after the document.
+    /// As in kustomize: JSON or YAML, with duplicate keys allowed as in kustomization files.
     Kept,
 }
 
-/// Returns the schema of `openapi.path`. The CRDs of the build, if they are used, are kept.
+/// Returns the schema of `openapi.path`. If the CRDs of the build are used, they are kept.
 pub(super) fn schema_from_openapi(
     root: &Root,
     source: SourceId,

@@ -66,7 +66,7 @@ impl TargetSearch {
     /// Skips hidden directories, `node_modules`, `charts`, symlinks, paths that git ignores, and directories of rendered
     /// output.
     ///
-    /// A directory that cannot be listed counts as a target, so that its build reports the error.
+    /// A directory that cannot be listed is returned as a target, so that its build reports the error.
     ///
     /// # Errors
     /// `directory` cannot be read, or there is no target.
@@ -74,11 +74,11 @@ impl TargetSearch {
         self.find_below_except(directory, selected, &|_| false)
     }
 
-    /// Returns the targets as [`TargetSearch::find_below`], except for those in or below directories with a
+    /// Returns the targets like [`TargetSearch::find_below`], except for those in or below directories with a
     /// kustomization for which `skip` returns true. If only leaves are selected, nothing is skipped.
     ///
     /// # Errors
-    /// As [`TargetSearch::find_below`].
+    /// The errors of [`TargetSearch::find_below`].
     pub fn find_below_except(
         &self,
         directory: &Path,
@@ -167,7 +167,7 @@ struct SearchWalk<'s> {
     selected: TargetSelection,
     skip: SkipDirectory<'s>,
     top: Root,
-    /// The ignored paths, which are only listed if there is a directory that git does not track.
+    /// The ignored paths. They are only listed if there is a directory that git does not track.
     ignored: OnceLock<BTreeSet<PathBuf>>,
 }
 
@@ -201,8 +201,8 @@ impl SearchWalk<'_> {
         Ok(found)
     }
 
-    /// Visits a directory below another one. If it cannot be listed, it counts as a target, so that its build reports
-    /// the error and the others are found.
+    /// Visits a directory below another one. If it cannot be listed, it is a target, so that its build reports the
+    /// error and the others are found.
     fn visit_below(&self, root: &Root, above: Above) -> Result<FoundTargets> {
         match entries_of(root) {
             Ok(entries) => self.visit(root, &entries, above),
@@ -228,7 +228,8 @@ impl SearchWalk<'_> {
         below.collect::<Vec<_>>().into_iter()
     }
 
-    /// Returns true if there is a kustomization below a directory. Directories that cannot be listed count as empty.
+    /// Returns true if there is a kustomization below a directory. Directories that cannot be listed are treated as
+    /// empty.
     fn has_kustomizations_below(&self, root: &Root) -> Result<bool> {
         for below in self.below(root, &entries_of(root).unwrap_or_default()) {
             let below = below?;
@@ -241,7 +242,7 @@ impl SearchWalk<'_> {
         Ok(false)
     }
 
-    /// Records a kustomization. If it cannot be read it counts as a target, so that its build reports the error.
+    /// Records a kustomization. If it cannot be read, it is a target, so that its build reports the error.
     fn kustomization(&self, root: &Root, entries: &[DirectoryEntry], found: &mut FoundTargets) {
         let sources = self.search.reader.sources();
         let named: Vec<_> = entries.iter().filter(|entry| is_kustomization_file(entry)).collect();
@@ -250,7 +251,7 @@ impl SearchWalk<'_> {
             _ => root.kustomization_file().ok().flatten(),
         };
         let text = file.as_ref().and_then(|file| root.peek(file));
-        // Only leaves need the directories that it uses, so most kustomizations need not be parsed.
+        // Only leaves depend on the directories that a target uses, so most kustomizations need not be parsed.
         if self.selected == TargetSelection::All && !text.is_some_and(|text| may_be_component(&text)) {
             found.targets.insert(root.path().to_path_buf());
             return;

@@ -1,4 +1,4 @@
-//! The part of a target that other directories define: the input without the target's own changes.
+//! The base of a target: the part that other directories define, without the target's own changes.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use smp_text::diagnostic::Result;
 /// The base of a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TargetBase {
-    /// There is none: everything is defined by the target itself.
+    /// None: the target itself defines everything.
     None,
     /// The bases of a kustomization: a text to build in place of its kustomization file.
     Kustomization {

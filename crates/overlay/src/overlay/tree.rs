@@ -75,7 +75,7 @@ impl SharedTrees {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned()
     }
 
-    /// Keeps the tree of a directory.
+    /// Stores the tree of a directory.
     pub fn put(&self, tree: &Arc<Tree>) {
         let path = tree.root.path().to_path_buf();
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(path, tree.clone());

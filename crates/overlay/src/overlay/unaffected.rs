@@ -1,8 +1,9 @@
 //! Finds targets that read nothing that differs between two trees, without building them.
 //!
-//! A kustomization names everything that its build reads. So every value of it that could be a path counts as one:
-//! this needs no knowledge of the fields, and only lists too much. Whatever could read more is left to a build whose
-//! reads are recorded: plain directories, plugins, charts, symlinks, and kustomizations that do not parse.
+//! A kustomization names everything that its build reads. So each value in it that could be a path is treated as a
+//! path. This requires no knowledge of the fields, and can only include too much. Everything that could read more is
+//! left to a build that records its reads: plain directories, plugins, charts, symlinks, and kustomizations that cannot
+//! be parsed.
 
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
@@ -15,7 +16,7 @@ use smp_files::{ChangedRead, DirectoryEntry, FileKind, FileTree, JOURNAL, Locate
 use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
 use smp_text::yaml::{Node, ParseOptions, Value, decode, parse_documents};
 
-/// Fields whose entries may name further files in ways of their own.
+/// Fields whose entries may refer to further files in their own formats.
 const PLUGINS: [&str; 7] = [
     "generators",
     "transformers",
@@ -42,7 +43,7 @@ pub struct UnaffectedTargets<'c> {
 }
 
 impl<'c> UnaffectedTargets<'c> {
-    /// Creates a search in two trees, which `changes` compares.
+    /// Creates a search in two trees. `changes` compares the trees.
     #[must_use]
     pub fn new(changes: &'c TreeChanges, old: Arc<dyn FileTree>, new: Arc<dyn FileTree>) -> Self {
         Self { changes, old, new, directories: Mutex::default(), locks: Mutex::default() }
@@ -159,8 +160,8 @@ struct Named<'n> {
 }
 
 impl Named<'_> {
-    /// Compares a path that the kustomization may read. Returns `None` if something differs. Adds a directory, whose
-    /// kustomization is read, too, to `below`.
+    /// Compares a path that the kustomization may read. Returns `None` if something differs. If the path is a
+    /// directory, adds it to `below`, because its kustomization is read, too.
     fn compare(&self, path: &str, below: &mut Vec<PathBuf>) -> Option<()> {
         if self.is_certainly_absent(path) {
             return Some(());
@@ -175,7 +176,7 @@ impl Named<'_> {
             }
         };
         let real = found.path();
-        // A symlink may lead to something that differs.
+        // A symlink may refer to something that differs.
         if real != clean_path(&self.directory.join(path)) || !self.of.is_same(real, ChangedRead::Existence) {
             return None;
         }

@@ -21,7 +21,7 @@ pub struct ChangedPackage {
     pub files: Vec<ChangedFile>,
     /// Changes, in the order of the files.
     pub changes: Vec<PackageChange>,
-    /// Conflicts, resolved as the options say.
+    /// Conflicts, resolved according to the options.
     pub conflicts: Vec<PackageConflict>,
     /// Origins of the parts that differ from the original, in the order of the files. `None` unless recording is
     /// enabled for a three-way merge.
@@ -41,7 +41,7 @@ pub struct ChangedFile {
     pub path: PathBuf,
     /// Path relative to the package.
     pub relative: PathBuf,
-    /// New content; `None` if the file is removed because nothing is left in it.
+    /// New content; `None` if the file is removed because it would be empty.
     pub content: Option<FileContent>,
     /// Executable bit of the file.
     pub executable: bool,
@@ -204,7 +204,7 @@ impl ChangedPackage {
 /// changed.
 ///
 /// # Errors
-/// As [`change_files`].
+/// The errors of [`change_files`].
 pub fn write_files(target: &Path, files: &[ChangedFile]) -> Result<()> {
     let changed = files.iter().filter(|file| file.is_changed);
     let changes = changed.map(|file| FileChange {
@@ -219,7 +219,7 @@ pub fn write_files(target: &Path, files: &[ChangedFile]) -> Result<()> {
 /// Writes all files, changed or not, to a new directory, all or nothing.
 ///
 /// # Errors
-/// As [`change_files`].
+/// The errors of [`change_files`].
 pub fn write_copy(files: &[ChangedFile], directory: &Path) -> Result<()> {
     let present = files.iter().filter(|file| file.content.is_some());
     let paths: Vec<_> = present.clone().map(|file| directory.join(&file.relative)).collect();
@@ -236,7 +236,7 @@ pub fn write_copy(files: &[ChangedFile], directory: &Path) -> Result<()> {
 /// reading the package.
 ///
 /// # Errors
-/// As [`recover_directory_and_parents`].
+/// The errors of [`recover_directory_and_parents`].
 pub fn recover_target(target: &Path) -> Result<()> {
     // A missing target is reported when it is read.
     if DiskTree.contains(target) {

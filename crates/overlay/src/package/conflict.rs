@@ -37,7 +37,7 @@ pub struct PackageConflict {
     pub updated: Option<ConflictVersion>,
     /// Value of dest, if any.
     pub dest: Option<ConflictVersion>,
-    /// Side that was taken, if one was.
+    /// The side that was used, if any.
     pub taken: ConflictSide,
     pub(super) kind: ConflictKind,
     pub(super) excerpt: Excerpt,

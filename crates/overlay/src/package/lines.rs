@@ -102,7 +102,7 @@ impl LinePart {
 impl<'t> VersionsOfText<'t> {
     fn new(sides: TextSides<'t>) -> Self {
         let TextSides { original, updated, dest } = sides;
-        // The histogram algorithm aligns the versions by unique lines, and not by brackets and empty lines.
+        // The histogram algorithm aligns the versions at unique lines instead of brackets and empty lines.
         let merge =
             TextMergeConfig::new().algorithm(Algorithm::Histogram).merge_lines(original, dest, updated);
         let starts = [
@@ -113,8 +113,8 @@ impl<'t> VersionsOfText<'t> {
         Self { sides, regions: merge.regions().to_vec(), starts }
     }
 
-    /// Splits a conflict with equal line counts into single lines. Adjacent changes do not conflict then, only
-    /// lines that both sides changed.
+    /// Splits a conflict with equal line counts into single lines, so that adjacent changes do not conflict, only lines
+    /// that both sides changed.
     fn line_by_line(&self, region: &MergeRegion) -> Vec<LinePart> {
         let whole = LinePart::from_region(region);
         let count = whole.lines[0].len();

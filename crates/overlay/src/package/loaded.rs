@@ -1,4 +1,4 @@
-//! Marks files that Secret generators load as secret, whatever their names.
+//! Marks as secret all files that a `secretGenerator` loads, whatever their names.
 //!
 //! Does not depend on how packages are merged.
 
@@ -10,7 +10,7 @@ use super::references::below_root;
 use smp_text::source::{SourceMap, is_kustomization};
 use smp_text::yaml::{Node, ParseOptions, parse_documents};
 
-/// Marks the files that a Secret generator in any version loads as secret, in all versions.
+/// Marks the files that a Secret generator of any version loads as secret in all versions.
 pub(super) fn mark_loaded_secrets(packages: &[&Package]) {
     let loaded: BTreeSet<PathBuf> =
         packages.iter().flat_map(|package| loaded_secret_files(package)).collect();
@@ -66,7 +66,7 @@ fn generators_in(text: &str) -> Vec<Node> {
     documents.into_iter().filter(is_generator).collect()
 }
 
-/// Returns the paths that a generator lists. An entry of `files` may have a key before the path.
+/// Returns the paths that a generator lists. An entry of `files` may begin with a key.
 fn paths(generator: &Node) -> impl Iterator<Item = &str> {
     let entries = |name: &str| generator.get(name).and_then(Node::as_list).into_iter().flatten();
     let files = entries("files").filter_map(Node::as_str);

@@ -37,8 +37,7 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    /// Compares two merges of an object. An entry counts as lost if no entry of the other merge has all of its
-    /// fields.
+    /// Compares two merges of an object. An entry is lost if no entry of the other merge has all of its fields.
     pub(super) fn between(expected: &Node, actual: &Node, kind: Cursor<'_>) -> Self {
         let mut walk = LossWalk { path: FieldPath::root(), losses: Self::default() };
         walk.value(expected, Some(actual), kind);
@@ -46,8 +45,7 @@ impl Losses {
     }
 }
 
-/// Returns the patch's list entries that have no effect: no entry of the merged list has all
-/// fields of such an entry.
+/// Returns the patch's list entries that have no effect. No entry of the merged list has all fields of such an entry.
 pub(super) fn ineffective_entries(patch: &Node, merged: &Node, kind: Cursor<'_>) -> Vec<UnmatchedEntry> {
     let mut walk = IneffectiveWalk { path: FieldPath::root(), lost: Vec::new() };
     walk.value(patch, merged, kind);
@@ -88,7 +86,7 @@ impl IneffectiveWalk {
             match found {
                 (None, _) => self.lost.push(UnmatchedEntry { path: self.path.clone(), span: entry.span() }),
                 (Some(only), None) => self.value(entry, &merged[only], cursor.element()),
-                // Several entries match, so the one that was patched is unknown.
+                // Several entries match, so it is unknown which one was patched.
                 _ => {}
             }
             self.path.pop();
@@ -164,7 +162,7 @@ fn counterparts(entries: &[Node], others: &[Node]) -> Vec<Option<usize>> {
     found
 }
 
-/// Returns the entries that may have all fields of a map. Uses the field with the fewest matching entries; all
+/// Returns the entries that may have all fields of a map. Uses the field with the fewest matching entries. Returns all
 /// entries if the map has no scalar fields.
 fn candidates(map: &Map, by_field: &EntriesByField, entries: usize) -> Vec<usize> {
     let fields = fields_of(map).map(|field| by_field.get(&field).map_or(&[][..], Vec::as_slice));

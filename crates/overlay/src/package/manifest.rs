@@ -25,7 +25,7 @@ pub(super) struct ManifestIndex {
     pub item: Option<usize>,
 }
 
-/// Identity of a manifest. It has no version, which changes over time.
+/// Identity of a manifest. The version is not part of it, because it changes over time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct GroupKindName {
     pub group: SmolStr,
@@ -38,7 +38,7 @@ pub(super) struct GroupKindName {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum ManifestKey {
     Resource(GroupKindName),
-    /// No kind or no name: the index among such documents of the file, and the identity fields that it does have.
+    /// No kind or no name: the index among such documents of the file, and the existing identity fields.
     Unnamed {
         number: usize,
         names: GroupKindName,

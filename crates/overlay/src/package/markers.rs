@@ -24,8 +24,8 @@ pub(super) fn find_unresolved_conflict(dest: &Package) -> Option<Diagnostic> {
 }
 
 /// Returns the merged package with both sides of each conflict between markers. The parameters are the results of three
-/// merges, in which all conflicts are resolved in favor of the version of that name. Outside of conflicts, `dest` and
-/// `updated` are equal.
+/// merges, each with all conflicts resolved in favor of the version after which the parameter is named. Outside of
+/// conflicts, `dest` and `updated` are equal.
 pub(super) fn with_conflict_markers(
     [original, dest]: [&ChangedPackage; 2],
     updated: ChangedPackage,
@@ -51,7 +51,7 @@ pub(super) fn with_conflict_markers(
         files.push(with_markers(gone, &text(original.get(&path)), &text(Some(&file)), words));
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
-    // A resource in conflict is neither added nor removed: it is between markers.
+    // A resource in conflict is neither added nor removed, because it is between markers.
     let whole: BTreeSet<_> =
         updated.conflicts.iter().filter(|c| c.field.is_none()).map(|c| &c.resource).collect();
     let mut changes = updated.changes;

@@ -77,7 +77,7 @@ pub fn merge2_packages(
     Ok(changed)
 }
 
-/// Files such as Helm values are merged as YAML, but hold no manifests.
+/// Sets the role `Other` for files without manifests, such as Helm values.
 fn set_roles(changed: &mut ChangedPackage, packages: [&Package; 2]) {
     let files = packages.iter().flat_map(|package| package.files());
     let with_manifests: BTreeSet<&Path> =

@@ -29,9 +29,9 @@ use smp_text::yaml::Node;
 
 /// Merges the changes from `original` to `updated` into `dest`, by the rules of [`merge3`].
 ///
-/// Removed resources are removed from dest, and added ones are added to the file of the same path. Resources that
-/// only dest has are kept. Resources that dest removed stay removed unless the updated version changed them.
-/// Files that hold no manifests are merged by lines, or as a whole if they are binary.
+/// Removed resources are removed from dest, and added ones are added to the file of the same path. Resources that only
+/// dest has are kept. Resources that dest removed are not added again unless the updated version changed them. Files
+/// that hold no manifests are merged by lines, or as a whole if they are binary.
 ///
 /// # Errors
 /// Any error of [`merge3`], with the manifest; unresolved conflict markers in dest.
@@ -83,10 +83,10 @@ struct Sides<'m, 'p> {
     dest: Option<&'m Manifest<'p>>,
 }
 
-/// Outcome for a manifest.
+/// Result for a manifest.
 #[derive(Clone, PartialEq)]
 enum Outcome {
-    /// It stays as dest has it, or absent.
+    /// It remains as in dest, or absent.
     Unchanged,
     Changed(NewValue),
     Removed,
@@ -121,7 +121,7 @@ impl<'p> PackageMerge3<'p> {
     /// Merges the packages. The options resolve conflicts.
     ///
     /// # Errors
-    /// As [`merge3_packages`].
+    /// The errors of [`merge3_packages`].
     pub fn merge(&self) -> Result<ChangedPackage> {
         let paired = self.match_packages()?;
         let decisions = self.decide(&paired, self.options.conflicts)?;
@@ -135,7 +135,7 @@ impl<'p> PackageMerge3<'p> {
     /// Merges the packages and writes both sides of each conflict between markers.
     ///
     /// # Errors
-    /// As [`merge3_packages`].
+    /// The errors of [`merge3_packages`].
     pub fn merge_with_markers(&self, words: MarkerLabels) -> Result<ChangedPackage> {
         let paired = self.match_packages()?;
         let choice = FileChoice::Markers(words);
@@ -145,7 +145,7 @@ impl<'p> PackageMerge3<'p> {
         }
         let mut updated = self.decide(&paired, ConflictPolicy::Updated)?;
         for (dest, updated) in dest.iter_mut().zip(&mut updated).filter(|(d, u)| d.fate == u.fate) {
-            // The text is the same whichever side is taken.
+            // The text is the same for either side.
             dest.clear_conflicts();
             updated.clear_conflicts();
         }

@@ -1,9 +1,9 @@
 //! Packages: directories or single files of manifests that are merged or patched in place, keeping their layout
 //! and comments.
 //!
-//! Matches the manifests of several packages and decides the new content of each file, including files that hold
-//! no manifests. Merging and patching of single manifests is done elsewhere. Must not depend on kustomize builds
-//! or on clusters.
+//! Matches the manifests of several packages and determines the new content of each file, including files that hold no
+//! manifests. Merging and patching of single manifests is implemented elsewhere. Must not depend on kustomize builds or
+//! on clusters.
 
 mod change;
 mod conflict;

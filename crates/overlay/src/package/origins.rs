@@ -57,7 +57,7 @@ pub enum OriginSide {
 }
 
 impl OriginSide {
-    /// Returns `updated`, `dest` or `both`.
+    /// Returns the side that the value of the result comes from.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

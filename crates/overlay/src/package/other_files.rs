@@ -30,7 +30,7 @@ struct PlainFile<'p> {
     executable: bool,
     role: FileRole,
     stamp: Option<&'p FileStamp>,
-    /// True if the file is marked secret for reasons other than its content.
+    /// True if the file is marked as secret for other reasons than its content.
     is_kept_secret: bool,
 }
 
@@ -105,7 +105,7 @@ pub(super) enum FileChoice {
 }
 
 impl FileChoice {
-    /// Returns the side that is taken.
+    /// Returns the side that is used.
     fn taken(self) -> ConflictSide {
         if self == Self::Updated { ConflictSide::Updated } else { ConflictSide::Dest }
     }
@@ -138,7 +138,7 @@ struct FileSides<'p> {
 
 /// The new state of a file.
 struct FileOutcome {
-    /// `None` if the file is removed or stays absent.
+    /// `None` if the file is removed or remains absent.
     content: Option<FileContent>,
     executable: bool,
     role: FileRole,
@@ -191,7 +191,7 @@ pub(super) fn merge3_files(
     merged
 }
 
-/// Merges the plain files of the source over those of dest. The source's files win.
+/// Merges the plain files of the source over those of dest. The source's files take precedence.
 pub(super) fn merge2_files(
     source: &Package,
     dest: &Package,

@@ -24,7 +24,7 @@ use smp_text::path::PathElement;
 use smp_text::source::{SourceId, Span};
 use smp_text::yaml::{Node, Style, Tag, Value};
 
-/// Patches that are applied in order.
+/// Source of the patch. Its lines are not shown if the patch targets a Secret.
 #[derive(Debug, Clone)]
 pub struct Patches(Vec<TargetedPatch>);
 
@@ -42,11 +42,11 @@ struct TargetedPatch {
 /// Options of [`patch_package`].
 #[derive(Debug, Clone)]
 pub struct PackagePatchOptions {
-    /// Rules by which strategic merge patches are applied.
+    /// Restricts the targets, in addition to the identities in the patches.
     pub rules: Rules,
     /// Restricts the targets in addition to what the patches name.
     pub selection: ManifestSelection,
-    /// Schema definition used for manifests without a kind.
+    /// How strategic merge patches for custom resources are handled under the API server's rules.
     pub type_name: Option<String>,
     /// Handling of strategic merge patches for custom resources under the API server's rules.
     pub custom_kinds: CustomKinds,
@@ -75,13 +75,13 @@ impl PackagePatchOptions {
     }
 }
 
-/// Handling of strategic merge patches for custom resources.
+/// How strategic merge patches for custom resources are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CustomKinds {
     /// Rejected, as by the API server.
     #[default]
     Rejected,
-    /// Applied by the schema that was given for them.
+    /// Applied with the schema that was given for them.
     Patched,
 }
 
@@ -157,8 +157,8 @@ impl TargetedPatch {
         Ok(merged)
     }
 
-    /// Returns warnings for what kustomize does silently and builds reject, such as keeping only one of several
-    /// entries with equal keys.
+    /// Returns warnings for data that kustomize loses silently and that builds reject, for example if it keeps only one
+    /// of several entries with equal keys.
     fn lost_by_kustomize(
         &self,
         node: &Node,
@@ -173,9 +173,9 @@ impl TargetedPatch {
         refused.into_iter().chain(lost).chain(patch_merge_key_warnings(&self.node)).collect()
     }
 
-    /// Returns a warning for each entry that the API server's or the overlay rules keep or create and kustomize's
-    /// rules do not, and for each entry of the patch that the merged list lacks. An entry that both other rules
-    /// produce alike is not lost, only merged by another key.
+    /// Returns a warning for each list entry that kustomize's rules lose: one that the API server's rules or the
+    /// overlay rules keep, or one of the patch that is not in the result. An entry is not reported if the result agrees
+    /// with one of the two other sets of rules, because it is then only merged by another key.
     fn lost_entries(&self, node: &Node, merged: &Node, options: &ApplyOptions<'_>) -> Vec<Diagnostic> {
         let mut patch = self.node.clone();
         remove_patch_merge_keys(&mut patch);
@@ -189,7 +189,7 @@ impl TargetedPatch {
         let server = server.unwrap_or_default();
         let mut reported = FxHashSet::default();
         let lost_by_server_rules = server.lost.iter().filter(|lost| !overlay.kept.contains(&lost.span));
-        // Under the API server's rules the entry of the patch may be merged into another one, and lost with it.
+        // Under the API server's rules, the entry of the patch may be merged into another one, and be lost with it.
         let lost_by_overlay_rules = overlay.lost.iter().filter(|lost| {
             is_refused || lost.span.source == self.source && !server.kept.contains(&lost.span)
         });
@@ -232,12 +232,11 @@ fn remove_patch_merge_keys(node: &mut Node) {
     node.for_each_mut(&mut |node| drop(node.as_map_mut().and_then(|map| map.remove(PATCH_MERGE_KEY))));
 }
 
-/// Applies each patch to the manifests with the apiVersion, kind and name that it names, restricted to those that
-/// the options select.
+/// Applies each patch to the manifests with the patch's apiVersion, kind and name that the options select.
 ///
 /// # Errors
-/// Any error of applying a patch; a patch that matches no manifest; a patch that names no target while the
-/// package has several; a type that the schema does not have.
+/// Any error of applying a patch. A patch matches no manifest, or identifies no target while the package has several
+/// manifests. A type is not in the schema.
 pub fn patch_package(
     package: &Package,
     patches: &Patches,
@@ -265,7 +264,7 @@ pub fn patch_package(
             let failed = |error| named(patch.locate_error(error, manifest));
             let Some(before) = node else { break };
             if patch.patch_type == PatchType::Strategic {
-                // Fields missing from the result are reported by `violations_by`.
+                // `violations_by` reports fields missing from the result.
                 drop(absences.check(&before, &patch.node, kind, manifest));
             }
             let merged = patch.apply(before, schema, kind, options.rules_for(manifest)).map_err(failed)?;
@@ -287,8 +286,8 @@ pub fn patch_package(
     plan.finish(MergedFiles::default())
 }
 
-/// Returns the kind whose schema is used for merging: the kind of the manifest, or for a kustomization without
-/// one the kind that its file name implies.
+/// Returns the kind whose schema is used for merging: the kind of the manifest, or for a kustomization without a kind
+/// the one that its file name implies.
 fn schema_kind(manifest: &Manifest<'_>) -> Gvk {
     if is_kustomization(manifest) { manifest.gvk.clone() } else { gvk_of(manifest.node) }
 }
@@ -353,9 +352,8 @@ fn check_schemas<'a>(
     refused.into_result(())
 }
 
-/// Returns the patches of each manifest. No lines are shown of patches for a Secret, nor of patches without a
-/// known target if the package has a Secret. For targets that cannot hold secrets only the values of secret keys
-/// are hidden.
+/// Returns the patches of each manifest. Lines are hidden for patches of a Secret, and for patches without a known
+/// target if the package has a Secret. For targets that cannot hold secrets, only the values of secret keys are hidden.
 ///
 /// # Errors
 /// A patch that matches no manifest or is ambiguous.
@@ -439,7 +437,7 @@ fn check_identity(before: &Node, after: &Node) -> Result<()> {
     Ok(())
 }
 
-/// Restyles a patch written as JSON to block style, so that added values look like the manifest around them.
+/// Changes the style of a JSON patch to block style, so that added values look like the rest of the manifest.
 fn restyled(mut node: Node) -> Node {
     if node.meta.style == Style::Flow {
         restyle(&mut node);

@@ -12,7 +12,7 @@ use smp_text::diagnostic::{Code, Diagnostic};
 pub(super) struct PlainPaths<'p> {
     /// Files that are merged without being parsed.
     pub merged: BTreeSet<&'p Path>,
-    /// Files that are kept as dest has them, because a side has a symlink at the path.
+    /// Files that remain as in dest, because a side has a symlink at the path.
     pub symlinked: BTreeSet<&'p Path>,
 }
 
@@ -68,7 +68,7 @@ pub(super) fn symlink_warnings(plain: &PlainPaths<'_>) -> Vec<Diagnostic> {
 fn plain_reason(file: &PackageFile, form: Layout, kinship: Relation) -> Option<PlainReason> {
     let has_documents = || file.documents.iter().any(|node| !node.is_null());
     match (form, kinship) {
-        // If one of two single files replaced the other, that one would be lost.
+        // If one of two single files replaced the other, the other one would be lost.
         (Layout::Files, Relation::Unrelated) => None,
         _ if file.has_duplicates() => Some(PlainReason::DuplicateResources),
         _ if file.has_too_many_unnamed() => Some(PlainReason::TooManyUnnamed),

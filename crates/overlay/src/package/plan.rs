@@ -102,7 +102,7 @@ impl<'p> RewritePlan<'p> {
         self.added.entry(path).or_default().push(added);
     }
 
-    /// Sets the executable bit of a file, which may be new.
+    /// Sets the executable bit of a file. The file may be new.
     pub fn set_executable(&mut self, path: PathBuf, executable: bool) {
         self.executable.insert(path, executable);
     }
@@ -169,7 +169,7 @@ impl<'p> RewritePlan<'p> {
         let mut after: Vec<_> =
             file.documents.iter().enumerate().map(|(i, node)| self.document(number, i, node)).collect();
         let new = added.iter().map(|added| added.node.clone());
-        // Items of a `List` are added to the list if the file has only that one.
+        // If a file contains only one `List`, new items are added to this list.
         match after.as_mut_slice() {
             [Some(list)] if items(list).is_some() && added.iter().all(|added| added.index.item.is_some()) => {
                 list.get_mut("items")
@@ -187,7 +187,7 @@ impl<'p> RewritePlan<'p> {
         Ok(self.changed(file.path.clone(), file.relative.clone(), text, Some(file)))
     }
 
-    /// Returns a file with new text, compared with the file before.
+    /// Returns a file with a new text, and compares it with the old one.
     fn changed(
         &self,
         path: PathBuf,
@@ -212,7 +212,7 @@ impl<'p> RewritePlan<'p> {
         }
     }
 
-    /// Returns a new file: the file of the other package without the manifests that are not added.
+    /// Returns a new file with the added manifests, and the text around them, of the other package's file.
     fn new_file(&self, path: PathBuf, added: &[AddedManifest<'_>]) -> Result<ChangedFile> {
         let Some(AddedManifest { source: from, relative, .. }) = added.first() else {
             return Ok(self.changed(path, PathBuf::new(), None, None));

@@ -56,7 +56,7 @@ pub struct PackageFile {
     pub path: PathBuf,
     /// Text of the file.
     pub text: Arc<str>,
-    /// Reading mode used to parse the text.
+    /// How the text was parsed.
     pub reading: Reading,
     /// Documents with comments; empty documents are null.
     pub documents: Vec<Node>,
@@ -94,7 +94,7 @@ struct Definitions {
     problem: Option<Diagnostic>,
 }
 
-/// The files of a directory that are read.
+/// Which files of a directory are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReadScope {
     /// `*.yaml`, `*.yml` and `*.json` outside of hidden directories.
@@ -130,10 +130,10 @@ impl Package {
         reader.package(path, ReadScope::Everything)
     }
 
-    /// Reads a package as [`Package::read`] does, from any file tree.
+    /// Reads a package like [`Package::read`], from any file tree.
     ///
     /// # Errors
-    /// As [`Package::read`].
+    /// The errors of [`Package::read`].
     pub fn read_from(
         tree: &dyn FileTree,
         path: &Path,
@@ -153,8 +153,8 @@ impl Package {
         Ok(Self::from_file(PathBuf::from(name), file, sources))
     }
 
-    /// Creates a package from a version of a file. Messages call it `name`, and it is parsed as the file at
-    /// `path` would be.
+    /// Creates a package from a version of a file. Its name in messages is `name`. It is parsed like the file at
+    /// `path`.
     ///
     /// # Errors
     /// The text is malformed.
@@ -175,7 +175,7 @@ impl Package {
         Self { root, is_directory: false, files: vec![file], others, skipped: left_alone, sources }
     }
 
-    /// Sources that hold the text of the files.
+    /// Returns the sources that hold the text of the files.
     pub(super) fn sources(&self) -> &SourceMap {
         &self.sources
     }
@@ -223,8 +223,8 @@ impl Package {
         if self.is_directory { self.root.join(relative) } else { self.root.clone() }
     }
 
-    /// Adds the types of custom resources that the package's CRDs define to a schema. Partial CRDs, such as
-    /// patches, define none.
+    /// Adds the types of custom resources that the package's CRDs define to a schema. Partial CRDs, such as patches,
+    /// define none.
     pub fn add_types(&self, schema: &mut Schema) {
         for types in self.files.iter().flat_map(|file| &file.definitions.types) {
             schema.push_types("crd", types.clone());

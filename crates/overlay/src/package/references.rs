@@ -1,5 +1,5 @@
-//! Warns about references of kustomizations that a merge broke. A merge can leave an entry without its file, or a file
-//! without its entry; `build` would not report the latter.
+//! Warns about references of kustomizations that a merge broke. After a merge, the file of an entry or the entry of a
+//! file may be missing. `build` would not report the latter.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -154,7 +154,7 @@ fn list_entries<'n>(map: &'n Node, field: &str) -> impl Iterator<Item = &'n Node
     map.get(field).and_then(Node::as_list).into_iter().flatten()
 }
 
-/// Returns the path without `.` and `..`, or `None` if it leaves the package.
+/// Returns the path without `.` and `..`, or `None` if it is outside of the package.
 pub(super) fn below_root(path: &Path) -> Option<PathBuf> {
     let mut real = PathBuf::new();
     for part in path.components() {

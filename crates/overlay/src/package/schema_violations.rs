@@ -100,7 +100,7 @@ mod tests {
         ];
         for (after, want) in table {
             let warnings = new_violations(&node(before), &node(after), kind);
-            // Every case lacks required fields, which another test covers.
+            // Each case lacks required fields, which another test checks.
             let values = warnings.iter().filter(|warning| warning.code() != Code::MissingField);
             let got: Vec<_> = values.map(ToString::to_string).collect();
             assert_eq!(got, want, "{after}");

@@ -10,7 +10,7 @@ use smp_text::yaml::Node;
 
 const HIDDEN: &str = "***";
 
-/// Paths of the values of a Secret. The annotation holds kubectl's copy of them.
+/// Paths of the values of a Secret. The annotation contains kubectl's copy of them.
 const VALUES: [&[&str]; 4] = [
     &["data"],
     &["stringData"],

@@ -1,4 +1,4 @@
-//! Selects manifests of a package by what a patch names and by what the user selects.
+//! Selects manifests of a package by the identity in a patch and by the user's options.
 
 use smol_str::SmolStr;
 
@@ -56,7 +56,7 @@ impl ManifestSelection {
     }
 }
 
-/// Target named by a patch. Every part that is present must match the manifest.
+/// Target that a patch identifies. Every given part must match the manifest.
 #[derive(Debug, Clone, Default)]
 pub(super) struct NamedTarget {
     gvk: Gvk,
@@ -66,14 +66,14 @@ pub(super) struct NamedTarget {
 
 impl NamedTarget {
     pub fn from_patch(patch: &Node) -> Self {
-        // A null value removes a field and does not name a target.
+        // A null value removes a field, and is not part of the target.
         let node = |path: &[&str]| patch.get_path(path).filter(|node| !node.is_null());
         let text = |path| node(path).and_then(Node::scalar_text).cloned().unwrap_or_default();
         let gvk = Gvk::from_manifest(&text(&["apiVersion"]), &text(&["kind"]));
         Self { gvk, namespace: text(&["metadata", "namespace"]), name: text(&["metadata", "name"]) }
     }
 
-    /// Returns true if it names a kind, apiVersion or name. A namespace alone may be a value to set.
+    /// Returns true if it has a kind, apiVersion or name. A namespace alone may be a value to set.
     fn is_specific(&self) -> bool {
         self.gvk != Gvk::default() || !self.name.is_empty()
     }
@@ -159,7 +159,7 @@ impl<'p> PatchCandidates<'p> {
     /// Returns the positions of the manifests that a patch targets.
     ///
     /// # Errors
-    /// No manifest matches, or several match and neither the patch nor the selection names one.
+    /// No manifest matches, or several match and neither the patch nor the selection identifies one.
     pub fn targets(&self, target: &NamedTarget, patch: &Node) -> Result<Vec<usize>> {
         let has_selection = self.selection.is_explicit();
         let error = |message: String| Diagnostic::error(Code::NoMatch, message).at(patch.span().at_start());
@@ -197,9 +197,8 @@ impl<'p> PatchCandidates<'p> {
         Err(self.with_candidates(error, &self.selected, target))
     }
 
-    /// Restricts matches to the namespace that the patch names. If none has it, manifests without a namespace
-    /// match only if the user selected them, since the patch would set their namespace and make them other
-    /// objects.
+    /// Restricts matches to the namespace in the patch. If none has it, manifests without a namespace match only if the
+    /// user selected them, because the patch would set their namespace, and thus make them other objects.
     ///
     /// # Errors
     /// Only unselected manifests without a namespace match.

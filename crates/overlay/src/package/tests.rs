@@ -286,7 +286,7 @@ fn patches_apply_to_the_targets_they_name() {
         ("- {op: replace, path: /data/key, value: 2}", PatchType::Json),
     ] {
         assert_eq!(patch(&text, change, kind).expect_err(change).code(), Code::Ambiguous, "{change}");
-        // The only manifest need not be named.
+        // A patch need not name the only manifest.
         assert_eq!(patch(&config("a", "1"), "data: {key: 2}", server), Ok(config("a", "2")));
     }
     let second = "metadata: {name: a}\n$patch: delete\n---\nmetadata: {name: b}\ndata: {key: 2}\n";

@@ -1,4 +1,4 @@
-//! Takes the updated version's files byte for byte where dest's are unmodified.
+//! Uses the updated version's files byte for byte where dest's are unmodified.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -16,8 +16,8 @@ impl ResourceSet {
     /// resource of the same id.
     ///
     /// # Errors
-    /// `create` with an id that exists; `merge` or `replace` with an id that matches no resource, or several;
-    /// `merge` with a Secret whose `stringData` is malformed.
+    /// `create` with an existing ID; `merge` or `replace` with an ID that matches no resource, or several; `merge` with
+    /// a Secret whose `stringData` is malformed.
     pub fn absorb(&mut self, resource: Resource, schema: &Schema) -> Result<()> {
         match resource.generated.unwrap_or_default().behavior {
             Behavior::Unspecified | Behavior::Create => self.absorb_new(resource),
@@ -35,7 +35,7 @@ impl ResourceSet {
 
     fn absorb_new(&mut self, resource: Resource) -> Result<()> {
         let id = resource.id();
-        // An earlier name of a resource counts as well.
+        // An earlier name of a resource matches, too.
         let existing = self.position(id).or_else(|| self.by_former_id(id).next());
         let Some(existing) = existing else { return self.append(resource) };
         let help = "use `behavior: merge` or `behavior: replace` to change the existing resource";
@@ -105,7 +105,7 @@ fn is_secret(resource: &Resource) -> bool {
     gvk.kind == "Secret" && gvk.api_version() == "v1"
 }
 
-/// Returns the entries of a map field, or none if the field is not a map.
+/// Returns the entries of a map field, or an empty list if the field is not a map.
 fn entries(resource: &Resource, field: &str) -> Vec<Entry> {
     let map = resource.node().get(field).and_then(Node::as_map);
     map.map(|map| map.entries().to_vec()).unwrap_or_default()
@@ -113,8 +113,8 @@ fn entries(resource: &Resource, field: &str) -> Vec<Entry> {
 
 /// Returns the `data` of a Secret that a generated Secret is merged with.
 ///
-/// `stringData` is base64-encoded and added, and wins over `data`, as on the API server. kustomize does this
-/// since 5.8.3; before, `stringData` was lost.
+/// `stringData` is base64-encoded and added, and takes precedence over `data`, as on the API server. kustomize does
+/// this since 5.8.3; before, `stringData` was lost.
 fn secret_data(old: &Resource) -> Result<Vec<Entry>> {
     let mut data = entries(old, "data");
     let string_data = old.node().get("stringData").filter(|node| !node.is_null());
@@ -149,7 +149,7 @@ fn malformed(old: &Resource, field: &str, node: &Node, expected: &str) -> Diagno
         .help("fix it, so that a generator with `behavior: merge` can merge with this Secret")
 }
 
-/// Sets a data field to the union of the old and new entries, sorted by key. New values win. All values
+/// Sets a data field to the union of the old and new entries, sorted by key. New values take precedence. All values
 /// become strings.
 fn join_data(new: &mut Resource, field: &str, old: Vec<Entry>) {
     let all = old.into_iter().chain(entries(new, field));

@@ -64,7 +64,7 @@ impl Resource {
         given.filter(|(_, text)| !text.is_empty()).collect()
     }
 
-    /// Takes over the internal annotations of a manifest, which has some if kustomize did not finish with it.
+    /// Takes over the internal annotations of a manifest. It has some if kustomize did not finish processing it.
     ///
     /// # Errors
     /// The numbers of former names, namespaces and kinds differ.
@@ -121,14 +121,13 @@ impl Resource {
         done
     }
 
-    /// Like [`Resource::with_build_annotations`], for a JSON patch: kustomize restores its internal
-    /// annotations after it.
+    /// Like [`Resource::with_build_annotations`], for a JSON patch. kustomize restores its internal annotations after
+    /// such a patch.
     pub fn with_build_annotations_kept<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> R {
         self.with_placeholders(change).0
     }
 
-    /// Runs `change` with placeholders. Also returns true if the one for the internal annotations is gone
-    /// afterwards.
+    /// Runs `change` with placeholders. Also returns true if the one for the internal annotations was removed.
     fn with_placeholders<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> (R, bool) {
         let (inner, origin) = (self.has_internal_state(), self.origin.is_some());
         let placeholders = [inner.then_some(INTERNAL_PLACEHOLDER), origin.then_some(ORIGIN_PLACEHOLDER)];
@@ -185,8 +184,8 @@ impl Resource {
         true
     }
 
-    /// Removes the placeholders, and the annotations map if it is empty then. Returns which of the two were
-    /// still there.
+    /// Removes the placeholders, and the annotations map if it is then empty. Returns which of the two placeholders
+    /// still existed.
     fn remove_placeholders(&mut self) -> (bool, bool) {
         let Some(map) = self.node_mut().as_map_mut() else { return (true, true) };
         let Some(metadata) = map.get_mut("metadata").and_then(Node::as_map_mut) else {

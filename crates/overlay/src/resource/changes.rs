@@ -13,7 +13,7 @@ use smp_merge::cause::{Cause, History, Touched, Writer};
 #[derive(Debug, Clone, Default)]
 pub(super) struct SetChanges {
     changed: ChangedPositions,
-    /// The deleted resources, each with its cause once that is known.
+    /// The deleted resources, each with its cause when that is known.
     deleted: Vec<(Resource, Option<Cause>)>,
     /// The causes that emptied resources, by position. Empty resources are removed from the set later.
     emptied: FxHashMap<usize, Cause>,
@@ -67,7 +67,7 @@ impl SetChanges {
         self.deleted.extend(resources.into_iter().map(|resource| (resource, None)));
     }
 
-    /// Records a deleted resource. Without a cause, the next recorded step counts as the cause.
+    /// Records a deleted resource. Without a cause, the next recorded step becomes the cause.
     pub(super) fn add_deleted_by(&mut self, resource: Resource, by: Option<Cause>) {
         self.deleted.push((resource, by));
     }

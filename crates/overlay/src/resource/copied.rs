@@ -4,8 +4,8 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 /// The number of bytes that copies may add to the resources of a build.
 ///
-/// A few copies that contain their own surroundings would fill any memory. Real builds stay below a hundredth
-/// of this.
+/// A few copies that contain their own surroundings could fill any memory. Real builds need less than a hundredth of
+/// this.
 const MAX_COPIED: usize = 64 << 20;
 
 /// Values up to this length are not counted.
@@ -36,7 +36,7 @@ impl Copied {
     /// not counted, since they are small compared with the resources.
     ///
     /// # Errors
-    /// Same as [`Copied::add`].
+    /// The errors of [`Copied::add`].
     pub fn add_to_each(&mut self, bytes: usize, resources: usize) -> Result<()> {
         if bytes <= SHORT { Ok(()) } else { self.add(bytes.saturating_mul(resources)) }
     }

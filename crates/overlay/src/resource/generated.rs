@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 /// The `behavior` of a generator: its effect if a resource of the same id exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Behavior {
-    /// Not set; same as `create`.
+    /// Not set; equivalent to `create`.
     #[default]
     Unspecified,
     /// The resource must not exist.
@@ -43,7 +43,7 @@ impl Behavior {
 pub struct Generated {
     /// The behavior if a resource of the same id exists.
     pub behavior: Behavior,
-    /// Appends a hash of the content to the name if true.
+    /// True if a hash of the content is appended to the name.
     pub name_hash: bool,
 }
 

@@ -44,7 +44,7 @@ fn is_secret(manifest: &Node) -> bool {
     text("kind") == "Secret" && Gvk::from_manifest(text("apiVersion"), "Secret").group.is_empty()
 }
 
-/// Returns true if a path leads to the data of a Secret.
+/// Returns true if a path refers to the data of a Secret.
 pub(crate) fn is_secret_data_path(manifest: &Node, path: &[impl AsRef<str>]) -> bool {
     let starts = |secret: &&[&str]| secret.iter().zip(path).all(|(name, step)| *name == step.as_ref());
     is_secret(manifest) && SECRET_PATHS.iter().any(starts)
@@ -67,7 +67,7 @@ pub(crate) fn hide_data_copied_by(
     hidden.collect()
 }
 
-/// Hides the scalars at the paths of a manifest in reports: they are copied from a Secret.
+/// Hides the scalars at the paths of a manifest in reports, because they are copied from a Secret.
 pub(crate) fn mark_copied_secrets_at(manifest: &Node, paths: &[Vec<SmolStr>], sources: &SourceMap) {
     for path in paths {
         mark_copied_secret_at(manifest, path, sources);
@@ -86,7 +86,7 @@ fn mark_copied_secret_at(manifest: &Node, path: &[SmolStr], sources: &SourceMap)
     }
 }
 
-/// Marks the scalars below a node as secret in reports: they are copied from a Secret.
+/// Marks the scalars below a node as secret in reports, because they are copied from a Secret.
 pub(crate) fn mark_copied_secret(node: &Node, sources: &SourceMap) {
     node.nodes().filter_map(Node::scalar_text).for_each(|text| sources.hide_value(text));
 }

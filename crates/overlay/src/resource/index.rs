@@ -1,8 +1,8 @@
 //! Indexes of the positions of resources in a set, by current and former ids, names and kinds.
 //!
-//! Each index is built at its first use. It has the hashes of keys instead of the keys, which would be much larger. After
-//! that, keys are only added to it: the key that a resource had before an update may stay. For both reasons, callers must
-//! check the resource at a position again.
+//! Each index is built at its first use. It contains the hashes of keys instead of the keys, which would be much
+//! larger. Later, keys are only added to it, so the key that a resource had before an update may remain. For both
+//! reasons, callers must check the resource at a position again.
 
 use std::hash::{BuildHasher, Hash};
 use std::iter;

@@ -60,8 +60,8 @@ const IDENTITY: [&[&str]; 4] =
 /// The texts and locations of the identifying fields; `None` for a field that is absent.
 pub(crate) type IdentityLocations = [Option<(SmolStr, Span)>; 4];
 
-/// Adds the location and a help to an error about a missing field: the suggestion to rename a similarly named field,
-/// or else the start of the manifest and `help`.
+/// Adds the location and a help to an error about a missing field: the suggestion to rename a similarly named field, or
+/// else the start of the manifest and `help`.
 fn with_suggestion(error: Diagnostic, map: &Map, field: &str, (manifest, help): (Span, &str)) -> Diagnostic {
     let names: Vec<&str> = map.iter().map(|(name, _)| name).collect();
     match nearest_name(field, &names).and_then(|near| map.entry(near)) {
@@ -83,14 +83,15 @@ impl Resource {
     /// Creates a strategic merge patch, which must be a map with a kind and a name.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// The errors of [`new`](Self::new).
     pub(crate) fn new_patch(node: Node, schema: &Schema) -> Result<Self> {
         let help =
             "a strategic merge patch needs `apiVersion`, `kind` and `metadata.name`, also if `target` is set";
         Self::checked(node, schema, ("patch", help))
     }
 
-    /// Creates a resource or patch, given the word for it and the help for one without a kind.
+    /// Creates a resource or patch. `noun` is the word for it in messages, and `kind_help` the help for one without a
+    /// kind.
     fn checked(node: Node, schema: &Schema, (noun, kind_help): (&str, &str)) -> Result<Self> {
         let Some(map) = node.as_map() else {
             let message = format!("a {noun} must be a map, not {}", node.type_name());
@@ -200,7 +201,7 @@ impl Resource {
         self.record_touched(&Touched::All, writer);
     }
 
-    /// Records a step that changed at most the `touched` values in the history, if the resource has one.
+    /// Records a step in the history, if the resource has one. The step changed at most the `touched` values.
     pub(crate) fn record_touched(&mut self, touched: &Touched, writer: &Arc<Writer>) {
         if let Some(history) = &mut self.history {
             history.record_touched(&self.node, touched, writer);
@@ -240,8 +241,8 @@ impl Resource {
         IDENTITY.map(|path| self.node.get_path(path).map(|node| (text_of(Some(node)).into(), node.span())))
     }
 
-    /// Restores the locations of identifying fields whose text has not changed: a patch that names its target
-    /// does not write the name.
+    /// Restores the locations of identifying fields whose text has not changed, because a patch contains the name only
+    /// to identify its target.
     pub(crate) fn restore_identity_locations(&mut self, before: IdentityLocations) {
         for (path, known) in IDENTITY.into_iter().zip(before) {
             let field = path.iter().try_fold(&mut self.node, |node, name| node.get_mut(name));
@@ -328,7 +329,7 @@ impl Resource {
     /// Reserves `count` consecutive numbers for scalars that will each be added at several locations. Returns
     /// the first number.
     ///
-    /// Returns `None` if the resource has too many shared scalars; the new ones are not shared then.
+    /// Returns `None` if the resource has too many shared scalars. In this case the new ones are not shared.
     pub fn reserve_shared(&mut self, count: usize) -> Option<u8> {
         self.shared.reserve(count)
     }
@@ -339,7 +340,7 @@ impl Resource {
         self.shared.link(&mut self.node, first, locations);
     }
 
-    /// Propagates a changed value to all scalars that share it. If several were changed, the last value wins.
+    /// Propagates a changed value to all scalars that share it. If several were changed, the last value is used.
     ///
     /// Must be called after each in-place change of scalars.
     pub fn propagate_shared(&mut self) {
@@ -390,7 +391,7 @@ fn set_metadata_field(node: &mut Node, field: &str, text: &str) {
     }
 }
 
-/// Sets a scalar as kustomize does: the style is kept, the tag is removed.
+/// Sets a scalar as kustomize does: keeps the style and removes the tag.
 fn set_text(map: &mut Map, field: &str, text: &str) {
     let node = map.get_or_insert_with(field, || Node::plain(""));
     node.value = Value::Scalar(text.into());

@@ -11,16 +11,17 @@ const HIDDEN: &str = "***";
 /// Returns the texts that are shown for an old and a new value that differ.
 type ShownChange<'c> = &'c dyn Fn(&Node, &Node) -> [String; 2];
 
-/// The fields of a Secret that hold none of its values. All others may: also misspelled ones.
+/// The fields of a Secret that contain no secret values. Any other field may contain some, even a misspelled one.
 pub const PUBLIC_SECRET_FIELDS: [&str; 5] = ["apiVersion", "kind", "metadata", "type", "immutable"];
 
-/// Returns true for the kind of a Secret, also if its case or one character is wrong.
+/// Returns true for the kind of a Secret, even if its case or one character is wrong.
 pub fn is_secret_kind(kind: &str) -> bool {
     kind.eq_ignore_ascii_case("Secret") || differ_by_one(kind, "Secret")
 }
 
-/// Masks the values of both versions of a Secret: `***`, or the texts of `changed` where both versions have a value
-/// and they differ. Values are in all fields but `PUBLIC_SECRET_FIELDS` ones, and in the last-applied annotation.
+/// Masks the values of both versions of a Secret with `***`, or with the texts of `changed` if both versions have a
+/// value and the values differ. Values are in all fields except `PUBLIC_SECRET_FIELDS`, and in the last-applied
+/// annotation.
 pub fn mask_secret(mut old: Option<&mut Node>, mut new: Option<&mut Node>, changed: ShownChange<'_>) {
     let annotations = ["metadata", "annotations"];
     let a = old.as_deref_mut().and_then(|node| map_at(node, &annotations));

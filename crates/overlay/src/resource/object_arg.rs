@@ -1,9 +1,9 @@
-//! Resources named on the command line.
+//! Resources in arguments of the command line.
 
 use super::id::ResId;
 use smp_merge::schema::{Gvk, matches_kind};
 
-/// A resource named as `KIND/NAME` or `KIND/NAMESPACE/NAME`. The kind is written as in kubectl: `deploy`,
+/// A resource given as `KIND/NAME` or `KIND/NAMESPACE/NAME`. The kind is written as in kubectl: `deploy`,
 /// `deployments.apps`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectArg<'w> {
@@ -31,7 +31,7 @@ impl<'w> ObjectArg<'w> {
         self.namespace.is_none_or(|name| id.namespace == name || id.effective_namespace() == name)
     }
 
-    /// Returns true if the argument names this kind.
+    /// Returns true if the argument has this kind.
     pub fn is_kind(&self, gvk: &Gvk) -> bool {
         is_kind(gvk, self.kind)
     }
@@ -42,7 +42,7 @@ impl<'w> ObjectArg<'w> {
     }
 }
 
-/// Returns true if `word` names a kind as in kubectl, with or without its group.
+/// Returns true if `word` is a name of a kind in kubectl, with or without its group.
 pub fn is_kind(gvk: &Gvk, word: &str) -> bool {
     matches_kind(gvk, &word.split('.').collect::<Vec<_>>())
 }

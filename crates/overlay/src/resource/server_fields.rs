@@ -1,4 +1,4 @@
-//! Fields of `metadata` that only servers set, as in manifests from `kubectl get -o yaml` or a backup.
+//! Fields of `metadata` that only servers set. Manifests from `kubectl get -o yaml` or a backup have them.
 
 use super::Resource;
 use smp_text::yaml::{Entry, Map, Node};
@@ -15,11 +15,11 @@ const FIELDS: [&str; 8] = [
     "uid",
 ];
 
-/// The field that names owners by their `uid`. In a manifest with fields of [`FIELDS`] it is from a server as well.
+/// The field that refers to owners by their `uid`. In a manifest with fields of [`FIELDS`] it is from a server as well.
 const OWNERS: &str = "ownerReferences";
 
 impl Resource {
-    /// Returns the fields of `metadata` that only servers set. Fields that are null count as absent.
+    /// Returns the fields of `metadata` that only servers set. Null fields are treated as absent.
     pub fn server_fields(&self) -> impl Iterator<Item = &Entry> {
         let metadata = self.node().get("metadata").and_then(Node::as_map);
         let entries = metadata.map(Map::entries).unwrap_or_default();

@@ -93,7 +93,7 @@ impl ResourceSet {
     /// Changes each resource that is not empty, in parallel if there are many.
     ///
     /// # Errors
-    /// Returns the error of the first resource for which `change` fails. Resources after it may be changed or not.
+    /// Returns the error of the first resource for which `change` fails. Resources after it may or may not be changed.
     pub fn change_each(&mut self, change: impl Fn(&mut Resource) -> Result<()> + Sync) -> Result<()> {
         let change_all = |resources: &mut [Resource]| {
             resources.iter_mut().filter(|resource| !resource.is_empty()).try_for_each(&change)
@@ -128,8 +128,8 @@ impl ResourceSet {
     /// Changes the resource at a position and returns the result of `change`, or `None` if the position does
     /// not exist.
     ///
-    /// A resource that is empty afterwards is deleted: no lookup finds it any more, but it keeps its position
-    /// until [`ResourceSet::remove_empty`] is called.
+    /// A resource that is empty afterwards is deleted. Lookups no longer find it, but it keeps its position until
+    /// [`ResourceSet::remove_empty`] is called.
     pub fn update<R>(&mut self, position: usize, change: impl FnOnce(&mut Resource) -> R) -> Option<R> {
         self.update_touched(position, |resource| (change(resource), Touched::All))
     }
@@ -161,8 +161,8 @@ impl ResourceSet {
         }
     }
 
-    /// Removes the resources for which `is_dropped` returns true. The last write of the value at
-    /// `cause_path` counts as the cause.
+    /// Removes the resources for which `is_dropped` returns true. The cause is the last write of the value at
+    /// `cause_path`.
     pub fn remove_where(&mut self, cause_path: &[&str], is_dropped: impl Fn(&Resource) -> bool) {
         let dropped: Vec<Resource> =
             self.resources_mut().extract_if(.., |resource| is_dropped(resource)).collect();
@@ -191,10 +191,10 @@ impl ResourceSet {
         }
     }
 
-    /// Replaces all resources with others that a function or plugin made of them.
+    /// Replaces all resources with others that a function or plugin created from them.
     ///
-    /// If histories are kept, the resources at the positions in `kept` came back and keep theirs; the others
-    /// count as deleted.
+    /// If histories are kept, the resources at the positions in `kept` were returned and keep their histories; the
+    /// others are recorded as deleted.
     pub fn replace(&mut self, others: Self, kept: &FxHashSet<usize>) {
         let (before, changes) = (mem::take(&mut self.resources), self.changes.take());
         *self = Self { changes, ..others };
@@ -402,8 +402,8 @@ impl ResourceSet {
 /// The number of resources that one task changes.
 pub(crate) const CHUNK_SIZE: usize = 64;
 
-/// Returns true if a step on this number of resources is faster in parallel. Within the thread pool it never is: other
-/// targets keep all processors busy.
+/// Returns true if a step on this number of resources is faster in parallel. Within the thread pool it never is,
+/// because other targets keep all processors busy.
 pub(crate) fn is_worth_threads(resources: usize) -> bool {
     resources >= 4 * CHUNK_SIZE && rayon::current_thread_index().is_none()
 }

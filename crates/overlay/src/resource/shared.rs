@@ -63,7 +63,7 @@ impl SharedScalars {
         }
     }
 
-    /// Propagates a changed value to all scalars that share it. If several were changed, the last value wins.
+    /// Propagates a changed value to all scalars that share it. If several were changed, the last value is used.
     pub(super) fn propagate(&mut self, node: &mut Node) {
         if !self.is_used() {
             return;
@@ -111,7 +111,7 @@ pub fn unlink_scalars(node: &mut Node) {
     visit(node, &mut |scalar, _| scalar.meta.shared_group = 0);
 }
 
-/// Calls `see` for each scalar with a number, with the number minus one.
+/// Calls `visitor` for each scalar with a number, with the number minus one.
 fn visit(node: &mut Node, visitor: &mut impl FnMut(&mut Node, usize)) {
     match &mut node.value {
         Value::Scalar(_) => {

@@ -16,8 +16,8 @@ use smp_text::yaml::nearest_name;
 
 /// The number of names of a kind up to which all are compared.
 ///
-/// With more names, only the neighbours of a name are compared: in the list sorted by the names, and in the
-/// list sorted by the reversed names. Comparing all pairs would take too long in a base of thousands.
+/// With more names, only the neighbors of a name are compared: in the list sorted by the names, and in the list sorted
+/// by the reversed names. Comparing all pairs would take too long in a base of thousands.
 const MAX_COMPARE_ALL: usize = 64;
 
 /// Families of kinds that are easily confused, for example after a workload was changed from one kind to
@@ -36,7 +36,7 @@ fn related_kind<'n>(kind: &str, kinds: &[&'n str]) -> Option<&'n str> {
     family.iter().find_map(|member| kinds.iter().find(|known| *known == member).copied())
 }
 
-/// The number of neighbours to compare on each side.
+/// The number of neighbors to compare on each side.
 const NEIGHBOURS: usize = 8;
 
 /// An index of resources to find the one most similar to an id.
@@ -150,8 +150,8 @@ impl SimilarResources {
     /// Returns the resource most similar to an id: with the same name in another namespace or of a similar
     /// kind, or of the same kind with a similar name.
     ///
-    /// Two kinds that are both in the schema are not taken for a misspelling of each other, unless they
-    /// belong to one family. An empty part of the id matches anything.
+    /// Two kinds that are both in the schema are not treated as misspellings of each other, unless they belong to one
+    /// family. An empty part of the id matches anything.
     pub(crate) fn nearest(&self, id: &ResId, schema: &Schema) -> Option<&SimilarResource> {
         let (kind, name) = (&id.gvk.kind, &id.name);
         if name.is_empty() {
@@ -216,7 +216,7 @@ impl SimilarResource {
     }
 }
 
-/// The part of an id that is most likely the wrong one.
+/// The part of an id that is most likely wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WrongPart {
     /// Group and version.

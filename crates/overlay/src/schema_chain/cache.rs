@@ -128,7 +128,7 @@ impl SchemaCache {
         let name = entry(document, hash);
         let graph = TypeGraph::from_bytes(self.store.read(&name).ok()?).ok();
         if graph.is_none() {
-            // Another process may have just replaced it; this only wastes one fetch.
+            // Another process may have just replaced it. This only causes one more fetch.
             self.store.remove_file(&name);
         } else {
             self.store.touch(&name);
@@ -192,9 +192,8 @@ impl SchemaCache {
     }
 }
 
-/// Returns the file name of a document. It contains the version of the binary format, so that different versions
-/// of the program can share the cache. Servers choose the hashes, so they are hashed again instead of used as
-/// file names.
+/// Returns the file name of a document. It contains the version of the binary format, so that different versions of the
+/// program can share the cache. Servers choose the hashes, so they are hashed again before they are used in file names.
 fn entry(document: &str, hash: &str) -> PathBuf {
     Path::new(DOCUMENTS).join(cache_key(&[MAGIC, document.as_bytes(), hash.as_bytes()]))
 }

@@ -1,7 +1,7 @@
 //! The chain of schema sources: types of the overlay, the embedded schema, the cluster, the cache.
 //!
-//! Owns the order of the sources and decides when to query them. Does no network access itself: the cluster is
-//! passed in as a [`SchemaSource`].
+//! Owns the order of the sources and decides when to query them. Does not use the network itself: the caller provides
+//! the cluster as a [`SchemaSource`].
 
 pub mod cache;
 mod lock;
@@ -113,8 +113,8 @@ impl fmt::Debug for SchemaChain {
 impl SchemaChain {
     /// Creates the chain for a value of `--schema`.
     ///
-    /// The order for `auto` is: types of the overlay, embedded schema, cluster, cache. A chosen source comes
-    /// after the types of the overlay. Kinds that it does not define are looked up in the embedded schema.
+    /// The order for `auto` is: types of the overlay, embedded schema, cluster, cache. A chosen source is queried after
+    /// the types of the overlay. Kinds that it does not define are looked up in the embedded schema.
     pub fn new(choice: &SchemaChoice, links: ChainSources) -> Result<Self> {
         let ChainSources { overlay_types: pins, file, cache, server, live, on_failure, offline, hermetic } =
             links;
@@ -203,7 +203,7 @@ impl SchemaChain {
     /// Returns all kinds of all sources, sorted, each with the name of the source that defines it.
     ///
     /// # Errors
-    /// As [`SchemaChain::resolve`].
+    /// The errors of [`SchemaChain::resolve`].
     pub fn kinds(&mut self) -> Result<Vec<(String, NamedKind)>> {
         let at_hand = self.schema.graphs().chain(self.fallback.graphs());
         let mut all: BTreeMap<Gvk, (String, NamedKind)> = BTreeMap::new();

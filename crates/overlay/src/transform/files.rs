@@ -8,7 +8,7 @@ use smp_text::yaml::{DuplicateKeys, Node, ParseOptions, Spanned, decode, parse_d
 
 /// Reads the files of generators and transformers.
 ///
-/// Paths are relative to the kustomization. Implementations must reject paths that leave the root.
+/// Paths are relative to the kustomization. Implementations must reject paths outside of the root.
 pub trait Files {
     /// Returns the content of a file. `at` is the location of the path, for messages.
     ///
@@ -34,7 +34,7 @@ pub(super) fn read_text(path: &Spanned<String>, files: &dyn Files, sources: &Sou
     Ok(sources.add(files.name(path), text))
 }
 
-/// Reads a configuration file: its first document. Of equal keys, the last one wins.
+/// Reads a configuration file: its first document. Of equal keys, the last one is used.
 pub(super) fn read_config(path: &Spanned<String>, files: &dyn Files, sources: &SourceMap) -> Result<Node> {
     let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
     let documents = parse_documents(sources, read_text(path, files, sources)?, options)?;

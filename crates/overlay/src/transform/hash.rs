@@ -12,7 +12,7 @@ const DIGITS: &[u8] = b"2456789bcdfghkmt";
 /// The length of a hash suffix.
 const HASH_LENGTH: usize = 10;
 
-/// Returns a name without its hash suffix; none if it has none.
+/// Returns a name without its hash suffix. Returns `None` if it has no such suffix.
 #[must_use]
 pub fn name_without_hash(name: &str) -> Option<&str> {
     let (stem, hash) = name.rsplit_once('-')?;

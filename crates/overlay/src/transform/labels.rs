@@ -19,11 +19,11 @@ use smp_text::yaml::Spanned;
 pub struct LabelArgs {
     /// The labels.
     pub pairs: BTreeMap<SmolStr, Spanned<SmolStr>>,
-    /// Adds the labels to selectors and templates, too.
+    /// Also adds the labels to selectors and templates.
     pub include_selectors: bool,
-    /// Adds the labels to pod templates, too.
+    /// Also adds the labels to pod templates.
     pub include_templates: bool,
-    /// Adds the labels to volume claim templates, too.
+    /// Also adds the labels to volume claim templates.
     pub include_volume_claim_templates: bool,
     /// More fields for the labels.
     #[serde(rename = "fields")]
@@ -34,7 +34,7 @@ impl LabelArgs {
     /// Returns the field specs for the labels.
     ///
     /// # Errors
-    /// Two specs of one field disagree about `create`.
+    /// Two specs of one field have different values of `create`.
     pub fn fields(&self, config: &TransformerConfig) -> Result<FieldSpecs> {
         let specs = FieldSpecs::from(self.field_specs.clone()).merge(&config.labels)?;
         if self.include_selectors {
@@ -65,7 +65,7 @@ pub fn labels(
     }
     set.count_copies(pairs.iter().map(|(key, value)| key.len() + value.len()).sum(), set.len())?;
     set.change_each(|resource| {
-        // Labels of a single field, as in most kinds, need not be shared.
+        // If a kind has only one field for labels, like most kinds, they need not be shared.
         let first =
             specs.has_several(&resource.id().gvk).then(|| resource.reserve_shared(pairs.len())).flatten();
         let mut counts = vec![0; pairs.len()];

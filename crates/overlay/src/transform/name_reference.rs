@@ -1,4 +1,4 @@
-//! The name reference transformer: references by name follow changed names and namespaces.
+//! The name reference transformer: updates references after names and namespaces have changed.
 
 use rayon::prelude::*;
 
@@ -234,7 +234,7 @@ subjects:
         let mut set = moved("new", joined([set(&binding), set(account)]));
         update(&mut set).expect("updates");
         assert_eq!(at(&set, 0, "subjects.0.namespace"), "new");
-        // The current namespace is resolved, too, if the account had none at first.
+        // The current namespace is also resolved if the account had none at first.
         let binding = binding.replace("namespace: two", "namespace: new").replace("Role", "ClusterRole");
         let mut set = joined([super::super::testing::set(&binding), moved("new", prefixed("a-", account))]);
         update(&mut set).expect("updates");

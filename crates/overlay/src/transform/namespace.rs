@@ -14,7 +14,7 @@ use smp_text::yaml::{Map, Node, Spanned, Tag};
 pub struct Namespace {
     /// The namespace; empty to change nothing.
     pub namespace: Spanned<SmolStr>,
-    /// Keeps existing namespaces if true.
+    /// True if existing namespaces are kept.
     pub unset_only: bool,
     /// The subjects of role bindings that get the namespace.
     pub subjects: SubjectMode,

@@ -49,7 +49,7 @@ pub fn replicas(
                 resource.sync(schema);
                 Ok(())
             });
-            // `find` returned the position, so `update` has a result.
+            // The position is from `find`, so `update` returns a result.
             problems.ok_or_add(done.unwrap_or(Ok(())));
         }
     }
@@ -108,7 +108,7 @@ mod tests {
     fn replicas_are_set_by_current_and_former_names() {
         let set = run(&[("web", 3), ("p-rs", 0)]).expect("counts");
         let count = |i| at(&set, i, "spec.replicas");
-        // A string stays a string.
+        // A string remains a string.
         assert_eq!([count(0), count(1), count(3)], ["\"3\"", "3", "0"]);
         assert_eq!(at(&set, 2, "spec"), "");
     }

@@ -10,7 +10,7 @@ use smp_text::yaml::{Map, Node};
 /// Generates a Secret. All values are base64-encoded.
 ///
 /// # Errors
-/// Missing name, malformed sources, unreadable files, duplicate keys.
+/// The name is missing, a source is malformed, a file cannot be read, or a key occurs twice.
 pub fn secret(
     args: &GeneratorArgs,
     global: Option<&GeneratorOptions>,

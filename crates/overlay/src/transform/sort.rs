@@ -54,8 +54,8 @@ impl SortOptions {
 /// Sorts the resources.
 ///
 /// # Errors
-/// The options contradict each other, or two resources have the same id. Ids are checked for any order, since
-/// a prefix or patch can make them equal.
+/// The options contradict each other, or two resources have the same id. Ids are checked for any order, because a
+/// prefix or patch can make them equal.
 pub fn sort(set: &mut ResourceSet, options: &SortOptions) -> Result<()> {
     set.check_ids()?;
     let legacy = options.legacy_sort_options.as_ref();
@@ -89,7 +89,7 @@ pub fn sort(set: &mut ResourceSet, options: &SortOptions) -> Result<()> {
 /// Moves the values of a list in place: `order` has the position of the value that comes to each position.
 fn permute<T>(list: &mut [T], mut order: Vec<usize>) {
     for first in 0..order.len() {
-        // Each swap of a cycle moves one value to its position. Positions that are done refer to themselves.
+        // Each swap of a cycle moves one value to its position. A position that is done contains itself.
         let mut at = first;
         loop {
             let next = std::mem::replace(&mut order[at], at);

@@ -72,7 +72,7 @@ impl ValueAdd {
     }
 }
 
-/// Sets the value in all targets. Paths that lead into a null have no effect; a warning is returned for each.
+/// Sets the value in all targets. Paths through a null have no effect; a warning is returned for each.
 ///
 /// # Errors
 /// A selector is malformed, or a field is not a scalar.
@@ -141,8 +141,8 @@ fn set_at(
     Ok(true)
 }
 
-/// Inserts a part into a file path at a position, or at the end if the path has fewer parts. An absolute path
-/// stays absolute.
+/// Inserts a part into a file path at a position, or at the end if the path has fewer parts. An absolute path remains
+/// absolute.
 fn with_part(path: &str, position: usize, part: &str) -> String {
     let mut parts = parts_of(path);
     let mut position = position.min(parts.len());

@@ -178,7 +178,7 @@ pub fn resolve_vars(
 /// Returns the location of the value and the location of the definition of each variable.
 ///
 /// # Errors
-/// Same as [`resolve_vars`].
+/// The errors of [`resolve_vars`].
 pub fn var_locations(set: &ResourceSet, vars: &VarSet, schema: &Schema) -> Result<Vec<(Span, Span)>> {
     let contents = contents(set, vars, &Suggestions::new(schema))?;
     let declared = vars.0.values().map(|var| var.name.span);

@@ -13,20 +13,20 @@ pub struct RuleText {
     pub remedy: &'static str,
 }
 
-/// Declares the codes once, so that the enum, its names and its documentation agree.
+/// Declares the codes once, so that the enum, the names and the documentation are consistent.
 macro_rules! codes {
     ($($variant:ident $name:literal $meaning:literal $remedy:literal)*) => {
-        /// The code of a diagnostic, for programs; stable across releases.
+        /// The code of a diagnostic, for programs. It is stable across releases.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Code {
             $(#[doc = $meaning] $variant,)*
-            /// A finding of a lint rule. The rule has its own registry and documentation.
+            /// A finding of a lint rule. Lint rules have a separate registry and documentation.
             Rule(&'static RuleText),
         }
 
         impl Code {
-            /// All codes except those of lint rules, which have their own registry.
+            /// All codes except those of lint rules, which have a separate registry.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
             /// Returns the name in messages, such as `unmatched-patch`.

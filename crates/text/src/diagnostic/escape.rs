@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Returns true if a character changes the display of the text around it: C0 and C1 control characters, line
+/// Returns true if a character changes how the surrounding text is displayed: C0 and C1 control characters, line
 /// breaks, direction marks and overrides, zero-width characters, and tags.
 pub(crate) fn is_display_control(c: char) -> bool {
     c.is_control()
@@ -44,14 +44,14 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns true if a text starts with a command that Azure Pipelines, GitHub or TeamCity detect anywhere in a line:
+/// Returns true if a text starts with a command that Azure Pipelines, GitHub or TeamCity recognize anywhere in a line:
 /// `##vso[`, `##[`.
 fn is_command(text: &str) -> bool {
     let name = text.strip_prefix("##").unwrap_or_default();
     name.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).starts_with('[')
 }
 
-/// Escapes text that is printed as a separate line, which must not start with a GitHub command (`::error::`).
+/// Escapes text that is printed as a line of its own, which must not start with a GitHub command (`::error::`).
 pub fn escaped_line(text: &str) -> Cow<'_, str> {
     match escaped_line_start(text) {
         Cow::Borrowed(text) => escaped(text),
@@ -110,8 +110,8 @@ pub fn escaped_xml(text: &str) -> String {
 
 /// Escapes multi-line text for a cell of a Markdown table. Text between single backticks becomes code.
 ///
-/// Names in the text may contain backticks. The output has none, and code and text are escaped in the same way, so
-/// that neither HTML nor Markdown gets through, however the backticks pair up.
+/// Names in the text may contain backticks. The output contains none, and code and text are escaped in the same way, so
+/// that neither HTML nor Markdown in a name is interpreted, however the backticks are paired.
 pub fn escaped_markdown(text: &str) -> String {
     text.split('\n').map(|line| markdown_line(&escaped(line))).collect::<Vec<_>>().join("<br>")
 }
@@ -133,7 +133,7 @@ fn markdown_line(line: &str) -> String {
     out
 }
 
-/// Returns the positions of backticks that have no backtick next to them.
+/// Returns the positions of single backticks, which have no other backtick next to them.
 fn single_backticks(line: &str) -> Vec<usize> {
     let bytes = line.as_bytes();
     let is_single = |i: &usize| (*i == 0 || bytes[i - 1] != b'`') && bytes.get(i + 1) != Some(&b'`');
@@ -155,7 +155,7 @@ fn markdown_text(text: &str) -> String {
             // Writing to a string cannot fail.
             c => _ = write!(out, "&#{};", u32::from(c)),
         }
-        // Renderers detect mentions, issue numbers and links in the text after entities are decoded.
+        // Renderers recognize mentions, issue numbers and links after they have decoded entities.
         if matches!(c, '@' | '#') || is_link {
             out.push_str("<!-- -->");
         }
@@ -198,7 +198,7 @@ pub(crate) fn path_uri(path: &Path) -> String {
     }
 }
 
-/// Formats a path as a line for programs. Special characters are escaped between quotes, as git does.
+/// Formats a path as a line for programs. Special characters are escaped and the path is quoted, as in git.
 pub fn quoted_path(path: &str) -> Cow<'_, str> {
     if matches!(escaped_line(path), Cow::Borrowed(_)) && !path.starts_with('"') {
         return path.into();
@@ -228,14 +228,14 @@ pub fn mask_quoted(text: &str) -> String {
     let mut rest = text;
     while let Some((before, quote)) = rest.find(['"', '`']).map(|i| (&rest[..i], &rest[i..=i])) {
         let after = &rest[before.len() + 1..];
-        // The name of a missing field is ours and does not come from the input.
+        // The name of a missing field is one of this program and not part of the input.
         if let Some((name, after)) = after.split_once('`').filter(|_| before.ends_with("missing field ")) {
             out.extend([before, "`", name, "`"]);
             rest = after;
             continue;
         }
         out.extend([before, quote, "***", quote]);
-        // Continue after the last quote of this kind, because a value may contain quotes.
+        // Continue after the last quote of this kind, since the value may contain quotes.
         rest = after.rsplit_once(quote).map_or("", |(_, after)| after);
     }
     out.push_str(rest);
@@ -332,7 +332,7 @@ mod tests {
             "a#1",
             " é ",
         ];
-        // A linear congruential generator: the same texts in each run.
+        // A linear congruential generator creates the same texts in each run.
         let mut state = 1_u64;
         let mut random = |below: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -41,7 +41,7 @@ impl ResourceName {
         parts.into_iter().flatten().chain([&mut self.shown])
     }
 
-    /// Returns the parts; none for anything that is not an object, such as a chart.
+    /// Returns the parts of the name, or `None` for a resource that is not an object, such as a chart.
     #[must_use]
     pub fn object(&self) -> Option<&ObjectName> {
         self.object.as_ref()

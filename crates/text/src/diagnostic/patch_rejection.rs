@@ -1,6 +1,7 @@
-//! The statuses with which an API server rejects patches.
+//! The HTTP statuses with which an API server rejects patches.
 
-/// The HTTP status with which an API server rejects a patch. Diagnostic codes that cover several statuses contain it.
+/// The HTTP status with which an API server rejects a patch. It is needed for diagnostic codes that have several
+/// statuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PatchRejection {
     /// 400: the request body is not a patch of the declared type.

@@ -1,4 +1,4 @@
-//! Phrases that messages of several crates share.
+//! Phrases that are used in messages of several crates.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -17,7 +17,7 @@ pub fn plural<'t>(count: usize, one: &'t str, more: &'t str) -> &'t str {
     if count == 1 { one } else { more }
 }
 
-/// Returns the error for something that cannot be read. `what` is its name as the user knows it.
+/// Returns the error for something that cannot be read. `what` is the name that the user knows.
 pub fn read_error(what: impl Display, error: &(dyn Error + 'static)) -> Diagnostic {
     let io = error.downcast_ref::<io::Error>();
     let is_large = io.is_some_and(|error| error.kind() == io::ErrorKind::FileTooLarge);
@@ -26,7 +26,7 @@ pub fn read_error(what: impl Display, error: &(dyn Error + 'static)) -> Diagnost
     Diagnostic::error(code, format!("{what} cannot be read: {why}"))
 }
 
-/// Returns the reason of an I/O error. The common reasons are worded the same on all systems.
+/// Returns the reason of an I/O error. Common reasons have the same text on all systems.
 pub fn io_reason(error: &io::Error) -> Cow<'static, str> {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file or directory".into(),

@@ -1,4 +1,4 @@
-//! A collector of problems, so that the first one does not hide the others.
+//! Collects problems, so that the first one does not hide the others.
 
 use super::{Diagnostic, Result};
 

@@ -6,10 +6,10 @@ use super::patch_rejection::PatchRejection;
 use super::{Code, Diagnostic, ObjectName, Severity};
 
 impl Diagnostic {
-    /// Returns the `metav1.Status` that an API server would return, as JSON. A warning or note becomes a success with
-    /// its message.
+    /// Returns the `metav1.Status` that an API server would return, as JSON. A warning or note becomes a success with a
+    /// message.
     ///
-    /// `code`, `reason` and the causes in `details` are those of Kubernetes 1.36, if the server has the same problem:
+    /// If the server has the same problem, `code`, `reason` and the causes in `details` are those of Kubernetes 1.36:
     ///
     /// | Problem                                                        | Code | Reason                 | Causes |
     /// |----------------------------------------------------------------|------|------------------------|--------|
@@ -21,8 +21,8 @@ impl Diagnostic {
     /// | invalid value of a field                                       | 422  | `Invalid`              | one    |
     /// | strategic merge patch with a missing merge key or another invalid directive | 500 | none       | none   |
     ///
-    /// The messages have the server's structure but our text, which is more specific: for a failed JSON patch, the
-    /// server does not even name the operation.
+    /// The messages have the server's structure but this program's text, which is more specific. For example, for a
+    /// failed JSON patch the server does not name the operation.
     ///
     /// ```
     /// use serde_json::json;
@@ -90,7 +90,7 @@ impl Diagnostic {
     }
 }
 
-/// Returns a kind with its group as the server writes it: `Deployment.apps`.
+/// Returns a kind with its group in the server's format: `Deployment.apps`.
 fn with_group(object: &ObjectName) -> String {
     match object.api_version.rsplit_once('/') {
         Some((group, _)) => format!("{}.{group}", object.kind),
@@ -133,7 +133,7 @@ fn code_status(code: Code) -> (u16, &'static str) {
         Code::Unsupported => (501, "NotImplemented"),
         Code::Remote => (503, "ServiceUnavailable"),
         Code::NotReady | Code::CommandTimeout => (504, "Timeout"),
-        // Invalid values, and codes of warnings alone, which fail no request.
+        // Invalid values. Also codes that only warnings have, which never become a failure status.
         _ => (422, "Invalid"),
     }
 }

@@ -1,19 +1,19 @@
-//! Decimal digits of floats, for all number formats.
+//! Decimal digits of floats, used by all number formats.
 
 use std::fmt::Write as _;
 
 /// The decimal digits of a float.
 pub(super) struct Decimal {
     negative: bool,
-    /// The digits without the point, which follows the first one.
+    /// The digits without the decimal point, which is after the first digit.
     digits: String,
     /// The power of ten of the first digit.
     exponent: i32,
 }
 
 impl Decimal {
-    /// Returns the fewest digits that parse to the same float, and of those the nearest. Ties go to the even digit as
-    /// in Go; Rust would take the larger.
+    /// Returns the shortest digits that parse to the same float. If there are several, returns the nearest ones. A tie
+    /// goes to the even digit, as in Go; Rust would use the larger one.
     pub(super) fn shortest(float: f64) -> Self {
         let shortest = format!("{float:e}");
         let mantissa = shortest.bytes().take_while(|&b| b != b'e');
@@ -33,7 +33,7 @@ impl Decimal {
         }
     }
 
-    /// Formats the number with an exponent where Go uses one.
+    /// Formats the number, with an exponent if Go uses one.
     pub(super) fn general(&self) -> String {
         let mut out = String::new();
         if (-4..6).contains(&self.exponent) {

@@ -5,14 +5,14 @@ pub fn has_meta(pattern: &str) -> bool {
     pattern.contains(['*', '?', '[', '\\'])
 }
 
-/// Returns whether a pattern matches the entire name, like `Match`, or none if the pattern is malformed.
+/// Returns true if a pattern matches the entire name, like `Match`. Returns `None` if the pattern is malformed.
 ///
-/// `*` matches any text without `/`, `?` one character except `/`, `[a-z]` and `[^a-z]` one character of a class, and
-/// `\` takes the next character literally.
+/// `*` matches any text without `/`, `?` matches one character except `/`, `[a-z]` and `[^a-z]` match one character of
+/// a class, and `\` escapes the next character.
 pub fn matches(pattern: &str, name: &str) -> Option<bool> {
     let parts = parse(pattern)?;
     let name: Vec<char> = name.chars().collect();
-    // The positions in the name that the parts so far can end at.
+    // The positions in the name at which a match of the previous parts can end.
     let mut ends = vec![false; name.len() + 1];
     ends[0] = true;
     for part in &parts {
@@ -43,7 +43,7 @@ enum Part {
     One(Class),
 }
 
-/// The characters that a part matches.
+/// The characters that a part of a pattern matches.
 enum Class {
     Literal(char),
     /// `?`

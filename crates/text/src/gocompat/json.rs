@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use super::decimal::Decimal;
 
-/// Floats from here on have an exponent.
+/// The lowest absolute value of floats that are written with an exponent.
 const LARGE: f64 = 1e21;
 
-/// Floats below this, except zero, have an exponent.
+/// The absolute value below which floats, except zero, are written with an exponent.
 const SMALL: f64 = 1e-6;
 
-/// Appends a finite float, with the fewest digits that parse to the same float.
+/// Appends a finite float with the shortest digits that parse to the same float.
 pub(crate) fn write_float(float: f64, out: &mut String) {
     let size = float.abs();
     let decimal = Decimal::shortest(float);
@@ -21,8 +21,8 @@ pub(crate) fn write_float(float: f64, out: &mut String) {
     }
 }
 
-/// Appends a quoted string. It has the escapes of JSON and HTML, and of the two line breaks that JavaScript did not
-/// allow in strings.
+/// Appends a quoted string. It has the escapes of JSON, of HTML, and of two line breaks that JavaScript did not allow
+/// in strings.
 pub(crate) fn write_string(text: &str, out: &mut String) {
     out.push('"');
     let mut rest = text;

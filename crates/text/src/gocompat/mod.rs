@@ -1,7 +1,7 @@
-//! Ports of Go standard library behaviour that kustomize and kubectl depend on.
+//! Ports of Go standard library behavior on which kustomize and kubectl depend.
 //!
-//! Each module is named after a Go package and has only the parts that are used. Must not depend on YAML, manifests
-//! or files.
+//! Each module is named after a Go package and contains only the parts that are used. Must not depend on YAML,
+//! manifests or files.
 
 mod decimal;
 pub mod glob;

@@ -9,8 +9,8 @@ pub fn base(path: &str) -> &str {
     if path.is_empty() { "/" } else { path.rsplit('/').next().unwrap_or(path) }
 }
 
-/// Joins parts with slashes, like `Join`. Empty parts and `.` are dropped, and `..` removes the part before it.
-/// The result is empty if all parts are empty.
+/// Joins parts with slashes, like `Join`. Empty parts and `.` are removed, and `..` removes the previous part. The
+/// result is empty if all parts are empty.
 pub fn join(parts: &[&str]) -> String {
     let joined = parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("/");
     let rooted = joined.starts_with('/');

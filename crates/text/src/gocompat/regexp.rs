@@ -1,8 +1,7 @@
 //! Go's `regexp`: the regular expression syntax of kustomizations.
 //!
-//! Rust's syntax is nearly the same. But Rust rejects a brace that is not a repetition, has set operations within
-//! brackets, and matches Unicode with `\w`, `\d`, `\s` and `\b`.
-//! Source: <https://pkg.go.dev/regexp/syntax>.
+//! Rust's syntax is nearly the same. But Rust rejects a brace that is not a repetition, supports set operations within
+//! brackets, and matches Unicode with `\w`, `\d`, `\s` and `\b`. Source: <https://pkg.go.dev/regexp/syntax>.
 
 use std::fmt::{self, Write as _};
 use std::sync::{LazyLock, PoisonError, RwLock};
@@ -22,8 +21,8 @@ const NAMED_CLASSES: [&str; 14] = [
 /// Compiles a regular expression in Go syntax.
 ///
 /// # Errors
-/// Returns the reason if Go rejects the pattern. Also rejects a repetition directly after flags, as in `a(?i)*`,
-/// which Go applies to the expression before the flags.
+/// Go rejects the pattern; the error is the reason. Also, a repetition directly follows flags, as in `a(?i)*`, which Go
+/// applies to the expression before the flags.
 pub fn compile(pattern: &str) -> Result<Regex, String> {
     static KNOWN: Known<Result<Regex, String>> = Known::new();
     KNOWN.get(pattern, compile_new)
@@ -36,17 +35,18 @@ fn compile_new(pattern: &str) -> Result<Regex, String> {
     })
 }
 
-/// Returns the reason why Go rejects a pattern; none if it is valid. The pattern is not compiled, which can be slow.
+/// Returns the reason why Go rejects a pattern, or `None` if it is valid. The pattern is not compiled, since that can
+/// be slow.
 pub fn rejection_reason(pattern: &str) -> Option<String> {
     static KNOWN: Known<Option<String>> = Known::new();
     KNOWN.get(pattern, new_rejection_reason)
 }
 
-/// The results for the patterns so far: definitions of resources repeat a few patterns many times.
+/// A cache of the results for patterns, since CRDs repeat a few patterns many times.
 struct Known<T>(LazyLock<RwLock<FxHashMap<Box<str>, T>>>);
 
 impl<T: Clone> Known<T> {
-    /// The maximum number of patterns.
+    /// The maximum number of cached patterns.
     const MAX: usize = 1024;
 
     const fn new() -> Self {
@@ -71,7 +71,7 @@ fn new_rejection_reason(pattern: &str) -> Option<String> {
         Ok(translated) => translated,
         Err(why) => return Some(why.into()),
     };
-    // Syntax errors are reported before the size.
+    // Syntax errors are reported before the size limit.
     match RegexBuilder::new(&translated).size_limit(0).build() {
         Err(regex::Error::CompiledTooBig(_)) | Ok(_) => None,
         // Go applies a repetition after flags to the expression before them.
@@ -89,20 +89,20 @@ fn translation(pattern: &str) -> Translated<String> {
     Ok(translation.out)
 }
 
-/// Returns the last line of an error, which has the reason. The lines before it show the translated pattern.
+/// Returns the last line of an error, which contains the reason. The previous lines show the translated pattern.
 fn reason(error: &regex::Error) -> String {
     error.to_string().lines().last().unwrap_or_default().replace("error: ", "")
 }
 
-/// A part of the translation, or the reason why Go rejects it.
+/// A part of the translation, or the reason why Go rejects the pattern.
 type Translated<T = ()> = Result<T, &'static str>;
 
 struct Translation<'p> {
     rest: &'p str,
     out: String,
-    /// True after a repetition, which cannot be repeated again.
+    /// True after a repetition, which must not be repeated again.
     repeated: bool,
-    /// True if the rest may contain a `:]`.
+    /// True if the rest of the pattern may contain a `:]`.
     has_named_classes: bool,
 }
 
@@ -163,7 +163,7 @@ impl<'p> Translation<'p> {
         Ok(())
     }
 
-    /// Returns the content of `{2}`, `{2,}` or `{2,3}`; none if the brace is a literal.
+    /// Returns the content of `{2}`, `{2,}` or `{2,3}`, or `None` if the brace is a literal.
     fn repeat_count(&mut self) -> Translated<Option<&'p str>> {
         let length = self.rest.bytes().take_while(|b| b.is_ascii_digit() || *b == b',').count();
         let (bounds, rest) = self.rest.split_at(length);
@@ -191,7 +191,7 @@ impl<'p> Translation<'p> {
         } else if self.skip("P<") || self.skip("<") {
             let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
             let name = self.take_until(">").filter(|name| !name.is_empty() && name.chars().all(word));
-            // Drop the name: no caller uses it, and Go allows duplicates.
+            // The name is dropped: it is not used, and Go allows duplicates.
             name.ok_or("invalid group name")?;
             self.out.push('(');
         } else {
@@ -200,7 +200,7 @@ impl<'p> Translation<'p> {
         Ok(())
     }
 
-    /// Translates `i-s:` or `i-s)`, after `(?`. The last occurrence of a flag wins.
+    /// Translates `i-s:` or `i-s)`, after `(?`. If a flag occurs several times, the last one applies.
     fn flags(&mut self) -> Translated {
         const WRONG: &str = "invalid group flags: allowed are i, m, s and U, with at most one `-`";
         let mut flags = [('i', None), ('m', None), ('s', None), ('U', None)];
@@ -218,7 +218,7 @@ impl<'p> Translation<'p> {
             |state| flags.iter().filter(move |(_, set)| *set == Some(state)).map(|(flag, _)| flag);
         let (on, off): (String, String) = (with_state(true).collect(), with_state(false).collect());
         let minus = if off.is_empty() { "" } else { "-" };
-        // Rust rejects `(?)`, which sets no flag.
+        // Rust rejects `(?)`, which sets no flags.
         let nothing = if on.is_empty() && off.is_empty() && end == ')' { ":" } else { "" };
         self.push(format_args!("(?{on}{minus}{off}{nothing}{end}"));
         Ok(())
@@ -250,7 +250,8 @@ impl<'p> Translation<'p> {
         Ok(())
     }
 
-    /// Returns the position of the next `:]`. If there is none, later calls do not search again, which could be slow.
+    /// Returns the position of the next `:]`. If there is none, later calls do not search for it again, which could be
+    /// slow.
     fn end_of_named_class(&mut self) -> Option<usize> {
         if self.has_named_classes {
             let found = self.rest[2..].find(":]");
@@ -311,7 +312,7 @@ impl<'p> Translation<'p> {
         Ok(())
     }
 
-    /// Translates a named set of characters after its backslash. Returns false if there is none.
+    /// Translates a named set of characters, after its backslash. Returns false if there is no such set.
     fn set(&mut self, after: &'p str) -> Translated<bool> {
         let mut chars = after.chars();
         let set = match chars.next() {

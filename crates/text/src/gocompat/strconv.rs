@@ -2,8 +2,8 @@
 
 use super::decimal::Decimal;
 
-/// Formats a finite float in its shortest form, like `FormatFloat(f, 'g', -1, 64)`. Numbers of seven or more
-/// integer digits have an exponent, even whole ones.
+/// Formats a finite float in its shortest form, like `FormatFloat(f, 'g', -1, 64)`. Numbers with seven or more integer
+/// digits have an exponent, even whole numbers.
 pub fn format_float(float: f64) -> String {
     Decimal::shortest(float).general()
 }
@@ -21,7 +21,7 @@ pub(crate) fn format_float_fixed(float: f64) -> String {
 }
 
 /// Parses an integer with base 0: an optional sign, then digits with an optional `0x`, `0o`, `0b` or `0` prefix.
-/// Returns none if it does not fit into an `i64`, or, without a sign, into a `u64`.
+/// Returns `None` if it does not fit into an `i64`, or, without a sign, into a `u64`.
 pub(crate) fn parse_int(text: &str) -> Option<i128> {
     let (signed, digits) = match text.as_bytes().first()? {
         b'+' | b'-' => (true, &text[1..]),

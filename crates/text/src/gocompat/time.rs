@@ -14,7 +14,7 @@ const UNITS: [(&str, f64); 8] = [
     ("h", 3600.0),
 ];
 
-/// Parses a duration such as `1h30m`, `1.5s` or `300ms`, like `ParseDuration`. Returns none for negative ones.
+/// Parses a duration such as `1h30m`, `1.5s` or `300ms`, like `ParseDuration`. Returns `None` for negative durations.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let mut rest = text.strip_prefix('+').unwrap_or(text);
     let mut seconds = 0.0;

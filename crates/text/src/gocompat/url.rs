@@ -1,6 +1,6 @@
 //! Go's `net/url`: query parameters.
 
-/// Parses the parameters in order, like `ParseQuery`. Returns none if one is malformed.
+/// Parses the parameters in order, like `ParseQuery`. Returns `None` if one is malformed.
 pub fn parse_query(query: &str) -> Option<Vec<(String, String)>> {
     let mut pairs = Vec::new();
     for part in query.split('&').filter(|part| !part.is_empty()) {
@@ -13,7 +13,7 @@ pub fn parse_query(query: &str) -> Option<Vec<(String, String)>> {
     Some(pairs)
 }
 
-/// Decodes `%XX` and `+`. Returns none if the result is not UTF-8, since no caller could use it.
+/// Decodes `%XX` and `+`. Returns `None` if the result is not UTF-8.
 fn unescape(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes().iter().copied();

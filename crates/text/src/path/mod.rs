@@ -1,6 +1,6 @@
 //! Field paths: the steps from the root of an object to a value.
 //!
-//! Owns path elements, in the four forms of server-side apply, and their text form. Values only matter as keys of
+//! Owns path elements, in the four kinds of server-side apply, and their text format. Values are only used as keys of
 //! list entries. Must not depend on schemas.
 
 mod pointer;
@@ -12,7 +12,7 @@ use smol_str::{SmolStr, format_smolstr};
 pub use self::pointer::{is_within, pointer_steps, pointer_to, push_step, unescape, with_step};
 use crate::yaml::{Node, Resolved, Value};
 
-/// A scalar that identifies a list entry, by its data and regardless of its style.
+/// A scalar that identifies a list entry. It is compared by its data, whatever its style is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PathValue {
     /// The value `null`.
@@ -21,12 +21,12 @@ pub enum PathValue {
     Bool(bool),
     /// A number as written in JSON.
     Number(SmolStr),
-    /// A string. Dates are strings, too.
+    /// A string. Dates are also strings.
     Str(SmolStr),
 }
 
 impl PathValue {
-    /// Returns the data of a scalar; none for maps and lists.
+    /// Returns the data of a scalar, or `None` for maps and lists.
     #[must_use]
     pub fn from_node(node: &Node) -> Option<Self> {
         Some(match node.resolve()? {
@@ -60,13 +60,13 @@ pub enum PathElement {
     Key(Vec<(SmolStr, PathValue)>),
     /// The entry with this value in a list of scalars.
     Value(PathValue),
-    /// The list entry at this position, from 0.
+    /// The list entry with this index, starting at 0.
     Index(usize),
 }
 
 impl PathElement {
-    /// Returns the position of the field or list entry that this step selects. Without an entry that has all keys, a
-    /// missing key matches, since the entry then has the key's default.
+    /// Returns the index of the field or list entry that this step selects. If no entry has all keys, an entry without
+    /// a key also matches, since it has the key's default.
     pub fn position(&self, node: &Node) -> Option<usize> {
         match (&node.value, self) {
             (Value::Map(map), Self::Field(name)) => map.position(name),
@@ -94,7 +94,7 @@ impl PathElement {
     }
 }
 
-/// Returns true if a list entry has these values in its key fields, or lacks the fields if it may.
+/// Returns true if a list entry has these values in its key fields. With `may_lack_keys`, it may also lack the fields.
 fn has_keys(entry: &Node, keys: &[(SmolStr, PathValue)], may_lack_keys: bool) -> bool {
     let has = |(name, value): &(SmolStr, PathValue)| match entry.get(name) {
         Some(own) => PathValue::from_node(own).as_ref() == Some(value),
@@ -104,7 +104,7 @@ fn has_keys(entry: &Node, keys: &[(SmolStr, PathValue)], may_lack_keys: bool) ->
 }
 
 impl fmt::Display for PathElement {
-    /// Formats as `image`, `["a.b/c"]`, `[name=web]`, `[="x"]` or `[0]`.
+    /// Formats the step as `image`, `["a.b/c"]`, `[name=web]`, `[="x"]` or `[0]`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Field(name) if is_bare(name) => f.write_str(name),
@@ -148,7 +148,7 @@ impl FieldPath {
         &self.0
     }
 
-    /// Converts the path to field names and list positions in a tree. It ends at a list entry that does not exist.
+    /// Converts the path to field names and list indices in a tree. Stops at a list entry that does not exist.
     #[must_use]
     pub fn positions(&self, node: &Node) -> Vec<SmolStr> {
         let mut at = Some(node);
@@ -166,7 +166,7 @@ impl FieldPath {
         positions
     }
 
-    /// Returns the value that the path leads to in a tree.
+    /// Returns the value at the path in a tree.
     #[must_use]
     pub fn find<'n>(&self, node: &'n Node) -> Option<&'n Node> {
         self.0.iter().try_fold(node, |node, element| element.find(node))
@@ -197,7 +197,7 @@ impl FromIterator<PathElement> for FieldPath {
 }
 
 impl fmt::Display for FieldPath {
-    /// Formats as `spec.template.spec.containers[name=web].image`; `.` for the root.
+    /// Formats the path as `spec.template.spec.containers[name=web].image`, and the root as `.`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
             return f.write_char('.');

@@ -29,7 +29,7 @@ pub fn pointer_to(steps: &[SmolStr]) -> String {
     pointer
 }
 
-/// Unescapes a step of a pointer. A `~` that escapes nothing is kept.
+/// Unescapes a step of a pointer. A `~` that is not part of an escape is kept.
 pub fn unescape(step: &str) -> Cow<'_, str> {
     // `~1` must be replaced first: `~01` means `~1`.
     if step.contains('~') { step.replace("~1", "/").replace("~0", "~").into() } else { step.into() }
@@ -40,7 +40,7 @@ pub fn pointer_steps(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
     pointer.split('/').skip(1).map(unescape)
 }
 
-/// Returns true if `inner` points to the same value as `outer`, or to a value within it.
+/// Returns true if `inner` points to the same value as `outer`, or to a value inside it.
 pub fn is_within(outer: &str, inner: &str) -> bool {
     inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

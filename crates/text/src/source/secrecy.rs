@@ -1,7 +1,7 @@
 //! The secret parts of texts, which messages must not show.
 //!
-//! In valid YAML, secrets are found in the node tree, by `yaml::secrets`. This file holds the result, and the rules for
-//! documents that do not parse: these are hidden, except for the lines below keys that never hold secrets.
+//! In valid YAML, `yaml::secrets` finds secrets in the node tree. This file contains the result, and the rules for
+//! documents that cannot be parsed: these are hidden, except for the lines below keys that never contain secrets.
 
 use std::ops::Range;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub(crate) type Marker = fn(&Path, &str) -> SecretRanges;
 pub struct SecretRanges(Vec<Range<usize>>);
 
 impl SecretRanges {
-    /// Returns the ranges of the bytes that are marked. Brackets, quotes and white space around them do not count.
+    /// Returns the ranges of the marked bytes. Brackets, quotes and white space at their ends are excluded.
     pub(crate) fn of_marks(text: &str, marks: &[bool]) -> Self {
         let mut ranges: Vec<Range<usize>> = Vec::new();
         let is_hidden = |(byte, marked): (u8, &bool)| *marked && !b" \t\r\n{}[],:\"'-".contains(&byte);
@@ -54,7 +54,7 @@ impl SecretRanges {
     }
 }
 
-/// Keys at the left edge below which nothing is secret, even in a document that holds secrets.
+/// Top-level keys below which nothing is secret, even in a document that contains secrets.
 pub(crate) const PLAIN_KEYS: [&str; 27] = [
     "apiVersion",
     "kind",
@@ -85,7 +85,7 @@ pub(crate) const PLAIN_KEYS: [&str; 27] = [
     "openapi",
 ];
 
-/// Words typical of documents that may hold secrets: a Secret, a patch of one, a kubeconfig, a generator.
+/// Words that are typical of documents that may contain secrets: a Secret, a patch of one, a kubeconfig, a generator.
 const SIGNS: [&str; 12] = [
     "secret",
     "stringdata",
@@ -120,7 +120,7 @@ const SECRET_KEYS: [&str; 12] = [
     "api-key",
 ];
 
-/// Returns true if a field of this name holds a secret, and not the name or path of one.
+/// Returns true if a field with this name contains a secret, and not the name or path of one.
 pub fn is_secret_key(key: &str) -> bool {
     let lower = key.to_ascii_lowercase();
     let is_of_one = ["name", "namespace", "ref", "path", "file"].iter().any(|end| lower.ends_with(end));
@@ -138,7 +138,7 @@ pub(crate) fn has_sign(text: &str) -> bool {
     SIGNS.iter().any(|sign| lower.contains(sign)) || (lower.contains("data") && !lower.contains("configmap"))
 }
 
-/// Returns true for documentation, which may describe Secrets but holds none.
+/// Returns true for documentation, which may describe Secrets but contains none.
 pub(crate) fn is_prose(name: &Path) -> bool {
     let extension = name.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     ["md", "rst", "adoc"].iter().any(|prose| prose.eq_ignore_ascii_case(extension))
@@ -150,15 +150,15 @@ pub(crate) fn is_env_file(name: &Path) -> bool {
         || name.rsplit('.').next().is_some_and(|extension| extension == "env" && name.len() > 3)
 }
 
-/// Returns the documents of a stream, each from its `---` on.
+/// Returns the documents of a stream. Each one starts at its `---`.
 pub(crate) fn documents(text: &str) -> impl Iterator<Item = Range<usize>> {
     let breaks = text.match_indices("\n---").map(|(i, _)| i + 1);
     let ends = breaks.chain(std::iter::once(text.len()));
     ends.scan(0, |start, end| Some(std::mem::replace(start, end)..end))
 }
 
-/// Marks a document that does not parse, if it may hold secrets. Known top-level keys and the lines below them stay
-/// visible; of the metadata, only name and namespace.
+/// Marks a document that cannot be parsed, if it may contain secrets. Known top-level keys and the lines below them
+/// remain visible. Of the metadata, only name and namespace remain visible.
 pub(crate) fn mark_unparsed(document: &str, marks: &mut [bool]) {
     if !has_sign(document) {
         return;
@@ -170,7 +170,7 @@ pub(crate) fn mark_unparsed(document: &str, marks: &mut [bool]) {
         let opens = text.contains('=') || OPENERS.iter().any(|word| lower.contains(word));
         let shown = match key_at_edge(text) {
             Some((key, value)) => {
-                // A key with a value on its line has nothing below it.
+                // If a key has a value on the same line, there are no lines below it.
                 let is_plain = PLAIN_KEYS.contains(&key);
                 shows_below = is_plain && value.trim().is_empty() && !opens;
                 is_metadata = key == "metadata";
@@ -191,7 +191,7 @@ pub(crate) fn mark_unparsed(document: &str, marks: &mut [bool]) {
     }
 }
 
-/// Marks the lines that are secret in any document: credentials by their keys, and URLs with passwords.
+/// Marks the lines that are secret in any document: credentials, according to their keys, and URLs with passwords.
 pub(crate) fn mark_secret_lines(text: &str, marks: &mut [bool]) {
     lines(text).filter(|line| is_secret_line(&text[line.clone()])).for_each(|line| marks[line].fill(true));
 }

@@ -1,4 +1,4 @@
-//! Values of Secrets that messages and reports must not repeat.
+//! Values of Secrets that messages and reports must not contain.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -6,18 +6,18 @@ use std::collections::BTreeSet;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// Replacement for a secret value.
+/// The replacement for a secret value.
 const HIDDEN: &str = "***";
 
-/// Maximum length in characters of values that are not masked: such short strings occur in many words.
+/// The maximum length in characters of values that are not masked, because such short strings occur in many words.
 const MAX_SHOWN_LENGTH: usize = 2;
 
-/// A set of secret values that masks them in texts.
+/// A set of secret values, which are masked in texts.
 #[derive(Debug, Clone, Default)]
 pub struct SecretValues(BTreeSet<String>);
 
 impl SecretValues {
-    /// Adds a value, its lines and the forms in which JSON and Go quote them. Values of one or two characters are
+    /// Adds a value, its lines, and the texts to which JSON and Go quote them. Values of one or two characters are
     /// ignored.
     pub fn add(&mut self, value: &str) {
         let lines = value.lines().map(str::trim).chain([value.trim(), value]);
@@ -27,7 +27,8 @@ impl SecretValues {
         }
     }
 
-    /// Adds a value that may be base64-encoded or a literal such as `key=value`, with its encoded and decoded forms.
+    /// Adds a value that may be base64-encoded or a literal such as `key=value`, together with its encoded and decoded
+    /// forms.
     pub fn add_encodings(&mut self, value: &str) {
         self.add(&STANDARD.encode(value));
         let decoded = STANDARD.decode(value).ok().and_then(|bytes| String::from_utf8(bytes).ok());
@@ -49,19 +50,19 @@ impl SecretValues {
         if self.is_empty() {
             return Cow::Borrowed(text);
         }
-        // Most values have a byte that is not in the text.
+        // Most values contain a byte that is not in the text.
         let mut bytes = [false; 256];
         text.bytes().for_each(|byte| bytes[usize::from(byte)] = true);
         let may_contain = |value: &str| value.bytes().all(|byte| bytes[usize::from(byte)]);
         let is_found = |value: &&String| may_contain(value) && text.contains(value.as_str());
         let mut found: Vec<&String> = self.0.iter().filter(is_found).collect();
-        // Longest first, because a value may contain another one.
+        // Longer values are replaced first, because a value may contain another one.
         found.sort_by_key(|value| std::cmp::Reverse(value.len()));
         found.iter().fold(Cow::Borrowed(text), |text, value| text.replace(value.as_str(), HIDDEN).into())
     }
 
     /// Replaces the secret values in the strings of a JSON text. Keys, numbers and punctuation are kept, so that the
-    /// text stays valid. So are the values of keys whose values are constants.
+    /// text remains valid. The values of the keys in `constants` are also kept.
     #[must_use]
     pub fn mask_json<'t>(&self, json: &'t str, constants: &[&str]) -> Cow<'t, str> {
         if matches!(self.mask(json), Cow::Borrowed(_)) {
@@ -73,7 +74,7 @@ impl SecretValues {
             masked.push_str(before);
             let is_key = after.trim_start().starts_with(':');
             let text = serde_json::from_str::<String>(string).ok();
-            // The value of a key follows it: anything else between them ends the exception.
+            // The value of a key follows the key. Any other text in between ends the exception.
             let is_kept = is_key || (is_constant && before.trim() == ":");
             is_constant = is_key && text.as_deref().is_some_and(|key| constants.contains(&key));
             match text.filter(|_| !is_kept) {
@@ -86,7 +87,7 @@ impl SecretValues {
     }
 }
 
-/// Splits a JSON text before and after its first string.
+/// Splits a JSON text into the parts before, in and after its first string.
 fn next_string(json: &str) -> Option<(&str, &str, &str)> {
     let start = json.find('"')?;
     let mut is_escaped = false;

@@ -1,11 +1,11 @@
-//! Secrets in URLs: masking them in messages, and finding lines that contain them.
+//! Secrets in URLs: masks them in messages, and finds lines that contain them.
 
 use std::borrow::Cow;
 
-/// URL parameters that are not secret; the values of all others are masked.
+/// URL parameters that are not secret. The values of all other parameters are masked.
 const PLAIN_PARAMETERS: [&str; 6] = ["ref", "version", "timeout", "submodules", "depth", "hash"];
 
-/// Parts of parameter names that are secret, even outside of URLs.
+/// Words in the names of parameters that are secret, even outside of URLs.
 const SECRET_WORDS: [&str; 7] = ["token", "password", "passwd", "secret", "signature", "apikey", "api_key"];
 
 /// Masks the passwords and parameter values of the URLs in a text, including misspelled URLs. Other text is
@@ -18,7 +18,7 @@ pub(crate) fn mask_url_secrets(text: &str) -> Cow<'_, str> {
     for (i, part) in text.split('`').enumerate() {
         out.push_str(if i == 0 { "" } else { "`" });
         match part.split_once("://") {
-            // A quoted text is one URL, even with blanks in it.
+            // A quoted text is a single URL, even if it contains spaces.
             Some((scheme, url)) if i % 2 == 1 && !scheme.contains(char::is_whitespace) => {
                 out.extend([scheme, "://"]);
                 push_url(&mut out, url);
@@ -47,7 +47,7 @@ fn push_words(out: &mut String, text: &str) {
     }
 }
 
-/// Appends a word that has no scheme: a URL without scheme, perhaps a misspelled one, or another word.
+/// Appends a word without a scheme: a URL without a scheme, which may be misspelled, or another word.
 fn push_word(out: &mut String, word: &str) {
     if let Some(url) = word.strip_prefix("//") {
         out.push_str("//");
@@ -74,7 +74,7 @@ fn begins_with_host(word: &str) -> bool {
     host.contains('.') && !host.starts_with('.') && host.chars().all(is_host)
 }
 
-/// Returns true if the part before the first colon may be a user, or the part of a URL before its password.
+/// Returns true if the text before the first colon may be a user, or the part of a URL before its password.
 fn is_plain(user: &str) -> bool {
     !user.is_empty() && !user.contains(['(', '[', '?', '*', '\\'])
 }
@@ -90,7 +90,7 @@ fn push_url(out: &mut String, url: &str) {
     let (slashes, url) = if out.ends_with("file://") { ("", url) } else { url.split_at(slashes) };
     out.push_str(slashes);
     let (authority, rest) = url.split_at(url.find(['/', '?', '#']).unwrap_or(url.len()));
-    // These characters end the host. But a password may contain them unescaped.
+    // These characters end the host, but a password may contain them unescaped.
     let may_have_user = authority.contains(':') || rest.starts_with(['?', '#']);
     match authority.rsplit_once('@') {
         // A user without a password is only shown for ssh, where it is usually `git`.
@@ -99,7 +99,7 @@ fn push_url(out: &mut String, url: &str) {
         }
         Some((image, digest)) if is_digest(digest) => out.extend([image, "@", digest]),
         Some((_, host)) => out.extend(["***@", host]),
-        // A password with such a character. In paths, an `@` only follows the name of an image.
+        // The password contains such a character. In paths, an `@` occurs only after the name of an image.
         None if may_have_user && rest.split('@').skip(1).any(|host| !is_digest(host)) => {
             out.push_str("***@");
             return push_url(out, rest.rsplit('@').next().unwrap_or_default());
@@ -125,7 +125,7 @@ pub(super) fn has_url_secret(line: &str) -> bool {
     }
     let is_cut = |text: &str| mask_url_secrets(text) != text;
     let is_end = |c: char| matches!(c, '"' | '\'' | '`' | '[' | ']' | '{' | '}' | ',');
-    // Messages quote the value of a line, or the parts of a list.
+    // Messages quote the value of a line, or the entries of a list, so these parts are also checked.
     let entry = line.trim().trim_start_matches(['-', ' ']);
     let value = entry.split_once(": ").map_or(entry, |(_, value)| value.trim());
     let values = [entry, value].into_iter().chain(line.split(is_end)).filter(|value| !value.contains('`'));
@@ -142,7 +142,7 @@ pub(super) fn is_secret_parameter(name: &str) -> bool {
     SECRET_WORDS.iter().any(|word| name.contains(word))
 }
 
-/// Appends parameters and a fragment, from the `?` or `#` on. Values that may not be shown are masked.
+/// Appends parameters and a fragment, starting at the `?` or `#`. Values for which `may_show` returns false are masked.
 fn push_parameters(out: &mut String, parameters: &str, may_show: impl Fn(&str) -> bool) {
     for pair in parameters.split_inclusive(['&', '?', ';', '#']) {
         let end = pair.trim_end_matches(['&', '?', ';', '#']).len();

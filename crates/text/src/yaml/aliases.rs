@@ -1,4 +1,4 @@
-//! Resolves the aliases of a YAML text to the scalars they refer to.
+//! Resolves the aliases of a YAML text to the scalars to which they refer.
 
 use std::ops::Range;
 
@@ -37,8 +37,8 @@ impl Receiver for AliasState {
     }
 }
 
-/// Returns the byte ranges of the scalars that aliases refer to, keyed by the byte at which each alias begins.
-/// Empty if the text is not YAML.
+/// Returns the byte ranges of the scalars to which aliases refer, by the byte at which each alias begins. Returns an
+/// empty map if the text is not YAML.
 pub fn resolve_scalar_aliases(text: &str) -> FxHashMap<usize, Range<usize>> {
     let options = EventOptions::manifests(CommentEvents::Skipped, Reading::Kustomize);
     let read = read_events(text, options, AliasState::default);

@@ -1,7 +1,7 @@
 //! Converts nodes to and from the value types of `serde_json` and `serde_yaml`.
 //!
-//! For programs that work with such values, such as fake API servers. Converting a node drops its styles,
-//! locations and comments; a node made from such a value has none.
+//! For programs that work with these types, such as fake API servers. Converting a node drops its styles, locations and
+//! comments. A node that was created from such a value has none.
 
 use serde_json::Value as Json;
 use serde_yaml::Value as Yaml;
@@ -11,7 +11,7 @@ use super::meta::{Meta, Tag};
 use super::node::{Map, Node, Value};
 use super::scalar::{Resolved, timestamp};
 
-/// Creates a scalar whose type comes from its tag, not from its text.
+/// Creates a scalar whose type is determined by its tag and not by its text.
 fn typed(text: SmolStr, tag: Tag) -> Node {
     Node { value: Value::Scalar(text), meta: Meta { tag, ..Meta::default() } }
 }
@@ -28,7 +28,7 @@ fn float(value: f64) -> Node {
 }
 
 impl From<&Json> for Node {
-    /// Converts the data; the order of fields is kept.
+    /// Converts the data. The order of fields is kept.
     fn from(value: &Json) -> Self {
         match value {
             Json::Null => Self::null(),
@@ -45,7 +45,7 @@ impl From<&Json> for Node {
 }
 
 impl From<&Yaml> for Node {
-    /// Converts the data without tags. Keys that are not strings become their text.
+    /// Converts the data without tags. Keys that are not strings are converted to their text.
     fn from(value: &Yaml) -> Self {
         match value {
             Yaml::Null => Self::null(),
@@ -78,8 +78,8 @@ fn key_text(key: &Yaml) -> SmolStr {
 }
 
 impl Node {
-    /// Converts the node to a JSON value. Plain dates become RFC 3339 strings, as in Go. Infinity and NaN,
-    /// which JSON does not have, become null.
+    /// Converts the node to a JSON value. Plain dates become RFC 3339 strings, as in Go. Infinity and NaN, which JSON
+    /// cannot represent, become null.
     #[must_use]
     pub fn to_json_value(&self) -> Json {
         match &self.value {

@@ -10,16 +10,16 @@ use crate::yaml::node::{Entry, Node, Value};
 pub enum DocumentSplit {
     /// The text is not split, as for kustomizations.
     None,
-    /// The text is split at each `---`, as for manifests and patches. A directive is then in a document of its
-    /// own, without a `---`.
+    /// The text is split at each `---`, as for manifests and patches. A directive is then in a separate document,
+    /// without a `---`.
     AtSeparators,
 }
 
 /// Checks that kustomize accepts the directives of a text.
 ///
 /// # Errors
-/// A version other than YAML 1.1. With [`DocumentSplit::AtSeparators`] also any directive, and a `---` with content
-/// after it.
+/// The text has a version other than YAML 1.1. With [`DocumentSplit::AtSeparators`], also any directive, and a `---`
+/// with content after it.
 pub fn check_directives(sources: &SourceMap, id: SourceId, separation: DocumentSplit) -> Result<()> {
     let Some(source) = sources.get(id) else { return Ok(()) };
     if separation == DocumentSplit::AtSeparators {
@@ -45,9 +45,8 @@ pub fn check_directives(sources: &SourceMap, id: SourceId, separation: DocumentS
     Ok(())
 }
 
-/// Checks that nothing but a comment follows each `---` at which kyaml splits a text. The first line, and a
-/// line that directly follows another marker, are parsed with the content that follows them and may have
-/// content.
+/// Checks that only a comment follows each `---` at which kyaml splits a text. The first line, and a line directly
+/// after another marker, may have content, since they are parsed together with the content that follows them.
 fn check_markers(text: &str, id: SourceId) -> Result<()> {
     const MARKER: &str = "\n---";
 
@@ -87,8 +86,8 @@ pub(crate) fn check_separators(text: &str, id: SourceId) -> Result<()> {
         .help("move the content after `---` to its own line"))
 }
 
-/// Checks that no field is named `<<`. kustomize drops such a field if it does not merge a map, because it is
-/// quoted or tagged.
+/// Checks that no field is named `<<`. kustomize drops such a field if it does not merge a map because it is quoted or
+/// tagged.
 ///
 /// # Errors
 /// A field is named `<<`.
@@ -107,8 +106,7 @@ pub fn check_field_names<'n>(nodes: impl IntoIterator<Item = &'n Node>) -> Resul
     })
 }
 
-/// Returns true if a line is a `%YAML` directive for a version other than 1.1. Malformed directives are left to
-/// the parser.
+/// Returns true if a line is a `%YAML` directive for a version other than 1.1. The parser reports malformed directives.
 fn is_other_version(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let version = (words.next() == Some("%YAML")).then(|| words.next()).flatten();

@@ -1,15 +1,15 @@
 //! Texts embedded in other texts, such as a patch in a scalar of a kustomization.
 //!
-//! Maps offsets by comparing both texts: the characters of the value appear in the scalar in the same order,
-//! with indentation, line breaks, quotes and escapes between them.
+//! Maps offsets by comparing both texts: the characters of the value occur in the scalar in the same order, with
+//! indentation, line breaks, quotes and escapes between them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::source::{SourceId, SourceMap, Span};
 
-/// Adds the value of the scalar at a location as a text of its own, and returns its id. Locations in it are reported
-/// as locations in the outer text.
+/// Adds the value of the scalar at a location as a separate text, and returns its ID. Locations in it are reported as
+/// locations in the outer text.
 pub fn add_embedded(
     sources: &SourceMap,
     name: impl Into<PathBuf>,
@@ -19,7 +19,7 @@ pub fn add_embedded(
     sources.add_embedded(name, text, at, value_offsets)
 }
 
-/// Returns the offset in `scalar`, its written form, of each byte of a value.
+/// Returns the offset of each byte of a value in `scalar`, which is its written form.
 pub(super) fn value_offsets(value: &str, scalar: &str) -> Vec<u32> {
     ScalarReader::new(scalar).offsets(value)
 }
@@ -63,7 +63,7 @@ impl<'s> ScalarReader<'s> {
         offsets
     }
 
-    /// Returns the offset of the next character of the value and advances after it.
+    /// Returns the offset of the next character of the value, and advances to the position after it.
     fn next(&mut self, c: char) -> usize {
         if c.is_whitespace() {
             let at = self.at;

@@ -10,10 +10,10 @@ use crate::source::SourceMap;
 impl FromStr for Node {
     type Err = Diagnostic;
 
-    /// Parses one document as kubectl does, with its comments. A text without documents is null.
+    /// Parses one document like kubectl, with its comments. A text without documents is null.
     ///
-    /// The nodes have no locations, since the source is not kept. Use [`parse_documents`](super::parse_documents)
-    /// for texts with file names, so that messages can show an excerpt.
+    /// The nodes have no locations, since the source is not kept. Use [`parse_documents`](super::parse_documents) for
+    /// texts with file names, so that messages can show an excerpt.
     ///
     /// ```
     /// use smp_text::yaml::{Node, to_yaml};
@@ -25,7 +25,7 @@ impl FromStr for Node {
     /// ```
     ///
     /// # Errors
-    /// Malformed YAML, duplicate keys, several documents. The message contains the line.
+    /// The text is malformed YAML, or contains duplicate keys or several documents. The message contains the line.
     fn from_str(text: &str) -> Result<Self, Diagnostic> {
         let sources = SourceMap::default();
         let id = sources.add("text", text);

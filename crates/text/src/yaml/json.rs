@@ -1,7 +1,7 @@
-//! Prints nodes as JSON, byte for byte as Go's `encoding/json` does.
+//! Prints nodes as JSON, byte for byte like Go's `encoding/json`.
 //!
-//! kustomize hashes this JSON for name suffixes, and `kubectl -o json` prints it. This module does not know
-//! YAML syntax; the types of scalars are resolved in `scalar`.
+//! kustomize hashes this JSON for name suffixes, and `kubectl -o json` prints it. This module does not know YAML
+//! syntax. `scalar` resolves the types of scalars.
 
 use std::fmt::Write as _;
 
@@ -12,30 +12,30 @@ use super::scalar::{Resolved, timestamp};
 use crate::diagnostic::Result;
 use crate::gocompat::json::{write_float, write_string};
 
-/// Prints a node as JSON without white space: fields sorted by bytes, `<`, `>` and `&` escaped.
+/// Prints a node as JSON without white space. Fields are sorted by bytes, and `<`, `>` and `&` are escaped.
 ///
-/// Numbers are written by value (`0x1F` is `31`, `1.0` is `1`) and plain dates as RFC 3339 strings.
+/// Numbers are written by value (`0x1F` is `31`, `1.0` is `1`), and plain dates as RFC 3339 strings.
 ///
 /// # Errors
-/// Infinity and NaN, with their location and field path; trees that nest too deeply.
+/// A value is infinity or NaN; the error has its location and field path. Also, the tree is nested too deeply.
 pub fn to_json(node: &Node) -> Result<String> {
     let mut out = String::new();
     write_json(node, &mut out)?;
     Ok(out)
 }
 
-/// Appends the JSON that [`to_json`] returns; appends nothing if there is an error.
+/// Appends the JSON that [`to_json`] returns. Appends nothing if there is an error.
 ///
 /// # Errors
-/// As [`to_json`].
+/// The errors of [`to_json`].
 pub fn write_json(node: &Node, out: &mut String) -> Result<()> {
     write(node, JsonLayout::Compact, out)
 }
 
-/// Prints a node as JSON as `kubectl -o json` does: indented by four spaces, with a line break at the end.
+/// Prints a node as JSON like `kubectl -o json`: indented by four spaces, with a line break at the end.
 ///
 /// # Errors
-/// As [`to_json`].
+/// The errors of [`to_json`].
 pub fn to_json_pretty(node: &Node) -> Result<String> {
     let mut out = String::new();
     write(node, JsonLayout::Indented, &mut out)?;

@@ -1,11 +1,11 @@
-//! JSON objects that follow each other without `---` between them.
+//! Consecutive JSON objects without `---` between them.
 //!
 //! `jq` prints such texts, and kubectl reads them. This module does not know YAML.
 
 use serde::de::IgnoredAny;
 
-/// Returns the start of the second and each further value if the text consists of several JSON values, the
-/// first of them an object. Returns none for any other text.
+/// Returns the starts of all values but the first one, if the text consists of several JSON values and the first one is
+/// an object. Returns `None` for any other text.
 pub(super) fn further_value_starts(text: &str) -> Option<Vec<usize>> {
     if !is_json_like(text) {
         return None;

@@ -18,7 +18,7 @@ pub enum Style {
     Literal,
     /// `>`
     Folded,
-    /// A map or list over several lines.
+    /// A map or list on several lines.
     Block,
     /// `{a: 1}` or `[1]`
     Flow,
@@ -27,16 +27,16 @@ pub enum Style {
 /// The explicit or implied tag of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum Tag {
-    /// No tag: the text of a plain scalar decides its type, other scalars are strings.
+    /// No tag. The type of a plain scalar is determined by its text, and other scalars are strings.
     #[default]
     None,
-    /// No tag, for a scalar that a transformer set. While the build runs it is a string and never null, as in kustomize;
-    /// the output decides its type by its text.
+    /// No tag, for a scalar that a transformer set. During the build it is a string and never null, as in kustomize. In
+    /// the output, its type is determined by its text.
     Undecided,
-    /// No tag, for a number that a transformer wrote over a quoted scalar: typed by its text during the build, as in
-    /// kustomize, and printed with quotes.
+    /// No tag, for a number with which a transformer replaced a quoted scalar. During the build its type is determined
+    /// by its text, as in kustomize, and it is printed with quotes.
     Quoted,
-    /// `!!str`, or a string that a program created: never mistaken for a number.
+    /// `!!str`, or a string that a program created. It is never treated as a number.
     Str,
     /// `!!int`
     Int,
@@ -57,31 +57,30 @@ pub enum Tag {
 /// The comments around a node or key, including their `#`, and its original spelling.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Comments {
-    /// Comment lines above.
+    /// The comment lines above.
     pub head: Vec<SmolStr>,
-    /// Comment at the end of the same line.
+    /// The comment at the end of the same line.
     pub line: Option<SmolStr>,
-    /// Comment lines below, at the end of a document or a block.
+    /// The comment lines below, at the end of a document or a block.
     pub foot: Vec<SmolStr>,
-    /// The plain text of a scalar such as `y` that kubectl resolves to another value and other programs may
-    /// not.
+    /// The plain text of a scalar such as `y`, which kubectl may resolve to another value than other programs.
     pub original_spelling: Option<SmolStr>,
 }
 
-/// Metadata of a node. It does not count when nodes are compared.
+/// The metadata of a node. It is ignored when nodes are compared.
 #[derive(Debug, Clone, Default)]
 pub struct Meta {
-    /// Location of the value in its source.
+    /// The location of the value in its source.
     pub span: Span,
-    /// Style of the value in its source.
+    /// The style of the value in its source.
     pub style: Style,
-    /// Tag of the value.
+    /// The tag of the value.
     pub tag: Tag,
-    /// Set if the value comes from an alias (`*name`) or was merged through `<<`.
+    /// True if the value comes from an alias (`*name`) or was merged through `<<`.
     pub is_aliased: bool,
-    /// The group of scalars that kustomize keeps in one shared node, so that a change of one changes all; 0 for none. See
-    /// `resource::shared`.
+    /// The group of scalars that kustomize keeps in one shared node, so that a change of one of them changes all; 0 for
+    /// none. See `resource::shared`.
     pub shared_group: u8,
-    /// Comments; most nodes have none.
+    /// The comments. Most nodes have none.
     pub comments: Option<Box<Comments>>,
 }

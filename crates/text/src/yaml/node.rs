@@ -1,4 +1,4 @@
-//! The tree of nodes. Maps keep the order of their fields, and every node knows its source location.
+//! The tree of nodes. Maps keep the order of their fields, and every node has its source location.
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
@@ -10,7 +10,7 @@ use crate::source::Span;
 /// A scalar's text, a map, or a list.
 #[derive(Debug, Clone)]
 pub enum Value {
-    /// The text after escapes are decoded; [`Node::resolve`] returns its type.
+    /// The text after escapes were decoded. [`Node::resolve`] returns its type.
     Scalar(SmolStr),
     /// A mapping.
     Map(Map),
@@ -56,16 +56,16 @@ pub struct Key {
 /// A field of a map.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// Name of the field.
+    /// The name of the field.
     pub key: Key,
-    /// Value of the field.
+    /// The value of the field.
     pub value: Node,
 }
 
 /// A mapping that keeps the order of its fields.
 ///
-/// Single lookups use linear search, since maps are nearly always small. A loop that looks up many fields in
-/// one map uses [`Map::index`].
+/// Single lookups use linear search, since maps are nearly always small. Use [`Map::index`] to look up many fields in
+/// one map.
 #[derive(Debug, Clone, Default)]
 pub struct Map {
     entries: Vec<Entry>,
@@ -84,7 +84,7 @@ pub enum MapIndex<'m> {
 const MAX_LINEAR_SEARCH: usize = 16;
 
 impl MapIndex<'_> {
-    /// Returns the position of a field.
+    /// Returns the index of a field.
     #[must_use]
     pub fn position(&self, key: &str) -> Option<usize> {
         match self {
@@ -131,15 +131,15 @@ impl Map {
         &self.entries
     }
 
-    /// Returns the fields in order, to change, sort or filter them. Keys must stay distinct.
+    /// Returns a mutable reference to the fields in order. Keys must remain distinct.
     pub fn entries_mut(&mut self) -> &mut Vec<Entry> {
         &mut self.entries
     }
 
-    /// Returns the position of a field.
+    /// Returns the index of a field.
     #[must_use]
     pub fn position(&self, key: &str) -> Option<usize> {
-        // The names in large maps mostly differ in their last byte or their length.
+        // In most large maps, the names differ in their last byte or their length.
         let last = key.as_bytes().last();
         self.entries.iter().position(|e| e.key.text.as_bytes().last() == last && e.key.text == key)
     }
@@ -159,7 +159,7 @@ impl Map {
         self.entries.iter().find(|e| e.key.text == key).map(|e| &e.value)
     }
 
-    /// Returns the value of a field for modification.
+    /// Returns a mutable reference to the value of a field.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         self.entries.iter_mut().find(|e| e.key.text == key).map(|e| &mut e.value)
     }
@@ -178,7 +178,8 @@ impl Map {
 
     /// Appends a field. The caller guarantees that the key is new.
     pub fn push(&mut self, key: impl Into<Key>, value: Node) {
-        // Maps that were read have no free memory. Many small ones get a field, but few get several.
+        // Parsed maps have no spare capacity. Only one field is reserved, so that a small map does not double in size:
+        // many small maps get a single additional field.
         let length = self.entries.len();
         if length == self.entries.capacity() && (1..MAX_LINEAR_SEARCH).contains(&length) {
             self.entries.reserve_exact(1);
@@ -196,7 +197,7 @@ impl Map {
         None
     }
 
-    /// Returns the value of a field, which is appended if it does not exist.
+    /// Returns the value of a field. Appends the field if it does not exist.
     pub fn get_or_insert_with(&mut self, key: &str, value: impl FnOnce() -> Node) -> &mut Node {
         let i = self.position(key).unwrap_or_else(|| {
             self.push(key, value());
@@ -223,14 +224,14 @@ impl Map {
 }
 
 impl From<Vec<Entry>> for Map {
-    /// Takes fields with distinct keys.
+    /// Creates a map from fields with distinct keys.
     fn from(entries: Vec<Entry>) -> Self {
         Self { entries }
     }
 }
 
 impl<K: Into<Key>> FromIterator<(K, Node)> for Map {
-    /// Collects fields with distinct keys.
+    /// Creates a map from fields with distinct keys.
     fn from_iter<I: IntoIterator<Item = (K, Node)>>(fields: I) -> Self {
         Self { entries: fields.into_iter().map(|(k, value)| Entry { key: k.into(), value }).collect() }
     }
@@ -250,19 +251,19 @@ impl Node {
         Self { value: Value::Scalar(text), meta: Meta { tag, ..Meta::default() } }
     }
 
-    /// Creates a string, whatever its text looks like.
+    /// Creates a string, whatever its text is.
     #[must_use]
     pub fn string(text: impl Into<SmolStr>) -> Self {
         Self::scalar(text.into(), Tag::Str)
     }
 
-    /// Creates a scalar whose text decides its type, as if written without quotes.
+    /// Creates a scalar whose type is determined by its text, as if it was written without quotes.
     #[must_use]
     pub fn plain(text: impl Into<SmolStr>) -> Self {
         Self::scalar(text.into(), Tag::None)
     }
 
-    /// Creates a scalar whose text decides its type only when it is printed: [`Tag::Undecided`].
+    /// Creates a scalar whose type is determined by its text only when it is printed: [`Tag::Undecided`].
     #[must_use]
     pub fn undecided(text: impl Into<SmolStr>) -> Self {
         Self::scalar(text.into(), Tag::Undecided)
@@ -311,7 +312,7 @@ impl Node {
         if let Value::Map(map) = &self.value { Some(map) } else { None }
     }
 
-    /// Returns the map for modification, if the node is one.
+    /// Returns a mutable reference to the map, if the node is one.
     pub fn as_map_mut(&mut self) -> Option<&mut Map> {
         if let Value::Map(map) = &mut self.value { Some(map) } else { None }
     }
@@ -335,7 +336,7 @@ impl Node {
         if let Value::List(list) = &self.value { Some(list) } else { None }
     }
 
-    /// Returns the list for modification, if the node is one.
+    /// Returns a mutable reference to the list, if the node is one.
     pub fn as_list_mut(&mut self) -> Option<&mut List> {
         if let Value::List(list) = &mut self.value { Some(list) } else { None }
     }
@@ -346,7 +347,7 @@ impl Node {
         if let Value::Scalar(text) = &self.value { Some(text) } else { None }
     }
 
-    /// Returns the text of a string scalar; none for numbers, booleans, nulls, maps and lists.
+    /// Returns the text of a string scalar, or `None` for numbers, booleans, nulls, maps and lists.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match self.resolve()? {
@@ -355,26 +356,25 @@ impl Node {
         }
     }
 
-    /// Returns the typed value of a scalar; none for maps and lists.
+    /// Returns the typed value of a scalar, or `None` for maps and lists.
     #[must_use]
     pub fn resolve(&self) -> Option<Resolved<'_>> {
         self.scalar_text().map(|text| resolve(text, self.meta.style, self.meta.tag))
     }
 
-    /// Returns true for the null scalar. A scalar that a program set without a type ([`Tag::Undecided`]) is not
-    /// null.
+    /// Returns true for the null scalar. A scalar that a program set without a type ([`Tag::Undecided`]) is not null.
     #[must_use]
     pub fn is_null(&self) -> bool {
         self.meta.tag != Tag::Undecided && matches!(self.resolve(), Some(Resolved::Null))
     }
 
-    /// Returns the value of a field; none if the field does not exist or the node is not a map.
+    /// Returns the value of a field, or `None` if the field does not exist or the node is not a map.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.as_map().and_then(|map| map.get(key))
     }
 
-    /// Returns the value of a field for modification.
+    /// Returns a mutable reference to the value of a field.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         self.as_map_mut().and_then(|map| map.get_mut(key))
     }
@@ -385,7 +385,7 @@ impl Node {
         path.iter().try_fold(self, |node, key| node.get(key))
     }
 
-    /// Returns the type for use in messages: "a map", "a list", "null", "a string", ...
+    /// Returns the type for use in messages, such as "a map", "a list", "null" or "a string".
     #[must_use]
     pub fn type_name(&self) -> &'static str {
         match &self.value {
@@ -421,7 +421,7 @@ impl PartialEq for Map {
         }
         let index = other.index();
         self.iter().enumerate().all(|(i, (key, value))| {
-            // Maps that are compared mostly have the same order.
+            // In most cases, the compared maps have the same order.
             let at = if other.entries[i].key.text == key { Some(i) } else { index.position(key) };
             at.is_some_and(|at| other.entries[at].value == *value)
         })

@@ -4,13 +4,13 @@
 
 use crate::gocompat::strconv::{format_float, format_float_fixed};
 
-/// The limit from which no float fits a 64-bit integer.
+/// The lowest absolute value of floats that cannot be 64-bit integers.
 const LARGE: f64 = 1e21;
 
 /// Writes a finite float as `kustomize build` prints it.
 ///
-/// kustomize passes numbers through JSON and parses them again, so that whole numbers which fit 64 bits become
-/// integers (`1.0` is `1`). Other floats have an exponent from the seventh digit on: `12345678.9` is
+/// kustomize passes numbers through JSON and parses them again, so that whole numbers that fit in 64 bits become
+/// integers (`1.0` is `1`). Other floats with seven or more integer digits have an exponent: `12345678.9` is
 /// `1.23456789e+07`.
 pub(super) fn write_yaml_float(float: f64, out: &mut String) {
     if float == 0.0 {

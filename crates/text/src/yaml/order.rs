@@ -1,4 +1,4 @@
-//! Sort orders of printed fields: go-yaml's natural order and the order by bytes.
+//! The sort orders of printed fields: go-yaml's natural order and the order by bytes.
 //!
 //! This module does not know how fields are printed.
 
@@ -25,7 +25,7 @@ impl<'n> Iterator for OrderedFields<'n> {
     }
 }
 
-/// Iterates over the fields ordered by the bytes of their names, as in Go's JSON.
+/// Iterates over the fields in the order of the bytes of their names, as in Go's JSON.
 pub(super) fn byte_order(map: &Map) -> OrderedFields<'_> {
     let entries = map.entries();
     if entries.is_sorted_by(|a, b| a.key.text <= b.key.text) {
@@ -38,10 +38,10 @@ pub(super) fn byte_order(map: &Map) -> OrderedFields<'_> {
 
 /// Iterates over the fields in the natural order of their names, as go-yaml v2 prints them (see [`natural`]).
 ///
-/// That comparison is cyclic where a digit meets a letter (`a10 < a1b < a2 < a10`), and what go-yaml prints for
-/// such names varies from run to run. Here names are sorted by bytes and then merge-sorted: the result depends
-/// only on the set of names, and is the natural order wherever that order exists. The sorts of the standard
-/// library may panic on such a comparison.
+/// This comparison is cyclic where a digit meets a letter (`a10 < a1b < a2 < a10`), and go-yaml's output for such names
+/// varies from run to run. Here names are sorted by bytes and then merge-sorted. The result depends only on the set of
+/// names, and is the natural order wherever this order exists. The sort functions of the standard library may panic on
+/// such a comparison.
 pub(super) fn natural_order(map: &Map) -> OrderedFields<'_> {
     let entries = map.entries();
     if entries.windows(2).all(|pair| precedes_by_letter(&pair[0].key.text, &pair[1].key.text)) {
@@ -49,7 +49,7 @@ pub(super) fn natural_order(map: &Map) -> OrderedFields<'_> {
     }
     let has_digit = |e: &Entry| e.key.text.bytes().any(|b| b.is_ascii_digit());
     let sorted = entries.is_sorted_by(|a, b| natural(&a.key.text, &b.key.text) == Ordering::Less);
-    // Without digits the comparison is transitive, so comparing neighbours is enough.
+    // Without digits the comparison is transitive, so comparing neighbors is sufficient.
     if sorted && (entries.len() < 3 || !entries.iter().any(has_digit)) {
         return OrderedFields::AlreadySorted(entries.iter());
     }
@@ -60,7 +60,7 @@ pub(super) fn natural_order(map: &Map) -> OrderedFields<'_> {
     OrderedFields::Sorted(if is_natural { sorted } else { merge_sort(sorted) }.into_iter())
 }
 
-/// Returns the first eight bytes as a number that is ordered like them.
+/// Returns the first eight bytes as a number with the same order.
 fn first_bytes(text: &str) -> u64 {
     let bytes = text.as_bytes();
     bytes.first_chunk().map_or_else(
@@ -71,8 +71,8 @@ fn first_bytes(text: &str) -> u64 {
 
 /// Returns true if `a` is before `b` because the first difference is two ASCII letters, or because `b` is longer.
 ///
-/// In both orders, a list in which each name so precedes the next one is sorted: names that are further apart differ in
-/// two letters as well.
+/// A list in which each name precedes the next one in this way is sorted in both orders, because names that are further
+/// apart also differ in two letters.
 fn precedes_by_letter(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     match a.iter().zip(b).find(|(x, y)| x != y) {
@@ -81,7 +81,7 @@ fn precedes_by_letter(a: &str, b: &str) -> bool {
     }
 }
 
-/// Sorts bottom-up, doubling the length of the merged runs. Terminates for any comparison.
+/// Sorts bottom-up by merging runs of doubling length. Terminates for any comparison.
 fn merge_sort(mut from: Vec<&Entry>) -> Vec<&Entry> {
     let mut to: Vec<&Entry> = Vec::with_capacity(from.len());
     let mut run = 1;
@@ -111,8 +111,8 @@ fn merge<'n>(mut left: &[&'n Entry], mut right: &[&'n Entry], to: &mut Vec<&'n E
     to.extend_from_slice(right);
 }
 
-/// Compares names as go-yaml v2 does. At the first difference letters come after all other characters, runs of
-/// digits compare as numbers, and everything else compares by code point.
+/// Compares names like go-yaml v2. At the first difference, letters come after all other characters, runs of digits are
+/// compared as numbers, and all other characters are compared by code point.
 fn natural(a: &str, b: &str) -> Ordering {
     let mut at = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
     while !a.is_char_boundary(at) {
@@ -137,8 +137,8 @@ fn first(text: &str, at: usize) -> Option<char> {
     text.get(at..)?.chars().next()
 }
 
-/// Returns true for letters in go-yaml's sense, which excludes Roman numerals. Vowel signs and circled letters
-/// are not letters in go-yaml but are here, because the standard library cannot distinguish them.
+/// Returns true for letters according to go-yaml, which excludes Roman numerals. Unlike in go-yaml, vowel signs and
+/// circled letters are letters here, because the standard library cannot distinguish them.
 fn is_letter(c: char) -> bool {
     c.is_ascii_alphabetic() || (!c.is_ascii() && c.is_alphabetic() && !c.is_numeric())
 }
@@ -148,8 +148,8 @@ fn ends_in_number(text: &str) -> bool {
     text.bytes().rev().take_while(u8::is_ascii_digit).any(|b| b != b'0')
 }
 
-/// Parses the number at the start, with `before` as its leading digit. It wraps at 64 bits as go-yaml's does.
-/// Returns the number and its count of digits.
+/// Parses the number at the start of a text, with `before` as its leading digit. It wraps at 64 bits, as in go-yaml.
+/// Returns the number and the number of its digits.
 fn number(before: i64, text: &str) -> (i64, usize) {
     let digits = text.bytes().take_while(u8::is_ascii_digit);
     digits.fold((before, 0), |(n, len), b| (n.wrapping_mul(10).wrapping_add(i64::from(b - b'0')), len + 1))
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn names_are_sorted_naturally() {
-        // Each list is sorted; the test sorts it from its reverse and from itself.
+        // Each list is sorted. The test sorts it in its own and in the reverse order.
         let table: [&[&str]; 9] = [
             &["", "a", "aa", "ab", "b"],
             &["k", "k1", "k2", "k10", "k10a", "k11"],

@@ -1,6 +1,6 @@
-//! Cached positions of fields in large maps, for a tree that is changed in many locations.
+//! Cached indices of fields in large maps, for a tree in which many values are changed.
 //!
-//! Without them, each appended field would search the whole map.
+//! Without the cache, each appended field would require a search of the whole map.
 
 use std::hash::Hash;
 
@@ -9,13 +9,13 @@ use smol_str::SmolStr;
 
 use super::node::{Map, Node};
 
-/// The largest map for which linear search is as fast.
+/// The largest map for which linear search is as fast as the cache.
 const MAX_LINEAR_SEARCH: usize = 32;
 
-/// Positions of fields, keyed by the path of their map.
+/// The indices of fields, by the path of their map.
 ///
-/// The positions of a map may lack fields that were appended later. Call [`clear`](Self::clear) after any other
-/// change that moves fields.
+/// The indices of a map may lack fields that were appended later. Call [`clear`](Self::clear) after any other change
+/// that moves fields.
 #[derive(Debug)]
 pub struct FieldPositions<S>(FxHashMap<Vec<S>, FxHashMap<SmolStr, usize>>);
 
@@ -26,7 +26,7 @@ impl<S> Default for FieldPositions<S> {
 }
 
 impl<S: Clone + Eq + Hash> FieldPositions<S> {
-    /// Returns the position of a field.
+    /// Returns the index of a field.
     pub fn find(&mut self, path: &[S], map: &Map, name: &str) -> Option<usize> {
         if map.len() <= MAX_LINEAR_SEARCH {
             return map.position(name);
@@ -55,13 +55,13 @@ impl<S: Clone + Eq + Hash> FieldPositions<S> {
         map.push(name.clone(), value);
     }
 
-    /// Clears all positions, because fields or entries have moved.
+    /// Clears all indices, because fields or entries have moved.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Returns the positions of all fields of a map. Fields may have been appended through another path to the
-    /// same map (`-1` and `2`), so the index is rebuilt if its size differs.
+    /// Returns the indices of all fields of a map. Fields may have been appended through another path to the same map
+    /// (`-1` and `2`), so the cache is rebuilt if its size differs.
     fn index(&mut self, path: &[S], map: &Map) -> &FxHashMap<SmolStr, usize> {
         let is_current = self.0.get(path).is_some_and(|index| index.len() == map.len());
         if !is_current {

@@ -1,15 +1,15 @@
 //! Errors of printing, with the path from the root to the failing node.
 //!
-//! The path is built only while an error is passed up; printing itself tracks no path.
+//! The path is only built while an error is returned. Successful printing does not track paths.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 
-/// Maximum nesting depth of trees that can be printed. It leaves room for a parsed document (whose depth is
-/// limited) with patches to its leaves. Code that copies values to other locations enforces it, too.
+/// The maximum nesting depth of trees that can be printed. It is sufficient for a parsed document (whose depth is
+/// limited) with patches to its leaves. Code that copies values to other locations must also check this limit.
 pub const MAX_DEPTH: usize = 512;
 
-/// An error and the steps from the failing node to the root, innermost first.
+/// An error, and the steps from the failing node to the root, the innermost first.
 pub(super) struct PrintError {
     diagnostic: Diagnostic,
     steps: Vec<String>,

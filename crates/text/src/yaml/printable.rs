@@ -19,8 +19,8 @@ pub enum PrintFormat {
 /// Checks that all values of a tree can be printed in a format.
 ///
 /// # Errors
-/// Infinity, NaN, trees that nest too deeply; in YAML also characters such as U+007F. With location and field
-/// path.
+/// A value is infinity or NaN, the tree is nested too deeply, or, in YAML, there are characters such as U+007F. The
+/// error has the location and field path.
 pub fn check_printable(node: &Node, form: PrintFormat) -> Result<()> {
     check(node, form, 0).map_err(PrintError::into_diagnostic)
 }

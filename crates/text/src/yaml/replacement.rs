@@ -3,15 +3,15 @@
 use super::emit::{StringContext, format_unfolded};
 use super::meta::Style;
 
-/// Returns `text` written as a replacement of a scalar with the given style, valid in both block and flow
+/// Returns `text` as the replacement for a scalar with the given style. The result is valid in both block and flow
 /// context. The quoting of the old scalar is kept if possible.
 pub fn replacement_text(style: Style, text: &str) -> String {
     let style = if matches!(style, Style::SingleQuoted | Style::DoubleQuoted) { style } else { Style::Plain };
     format_unfolded(text, style, StringContext::Flow)
 }
 
-/// Returns the style of a scalar written as `written`, if it spells `text` literally. Returns none if escapes
-/// or other syntax make the written form differ from its value.
+/// Returns the style of a scalar written as `written`, if it contains `text` literally. Returns `None` if the written
+/// form differs from the value because of escapes or other syntax.
 pub fn literal_style(written: &str, text: &str) -> Option<Style> {
     let style = match written.as_bytes().first() {
         Some(b'\'') => Style::SingleQuoted,

@@ -1,7 +1,7 @@
-//! Types of scalars: the core schema of YAML 1.2 with the extensions of go-yaml v3, which kustomize uses for
+//! The types of scalars: the core schema of YAML 1.2 with the extensions of go-yaml v3, which kustomize uses for
 //! resources (dates, `0755`, `0b11`, `1_000`; `yes` and `on` are strings).
 //!
-//! `yaml_1_1` has the rules of kubectl where they differ.
+//! `yaml_1_1` contains the rules of kubectl, if they differ.
 
 use std::fmt::Write as _;
 
@@ -15,20 +15,20 @@ pub enum Resolved<'a> {
     Null,
     /// `true` or `false` in one of their three spellings.
     Bool(bool),
-    /// An integer that fits a signed 64-bit integer.
+    /// An integer that fits in a signed 64-bit integer.
     Int(i64),
-    /// A larger integer that fits an unsigned 64-bit integer.
+    /// A larger integer that fits in an unsigned 64-bit integer.
     UInt(u64),
     /// Any other number, including integers that exceed 64 bits.
     Float(f64),
     /// A plain date or time, as written.
     Timestamp(&'a str),
-    /// Anything else.
+    /// Any other text.
     Str(&'a str),
 }
 
 impl PartialEq for Resolved<'_> {
-    /// Compares numbers by value across their kinds, as in JSON.
+    /// Compares numbers by value, whatever their types are, as in JSON.
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Null, Self::Null) => true,
@@ -59,7 +59,7 @@ impl Resolved<'_> {
         }
     }
 
-    /// Returns the type for use in messages: "null", "a string", ...
+    /// Returns the type for use in messages, such as "null" or "a string".
     #[must_use]
     pub fn type_name(&self) -> &'static str {
         match self {
@@ -111,7 +111,7 @@ fn resolve_number(text: &str) -> Resolved<'_> {
         "-.inf" | "-.Inf" | "-.INF" => return Resolved::Float(f64::NEG_INFINITY),
         _ => {}
     }
-    // Image tags, versions and quantities are frequent; this cheap check rejects nearly all of them.
+    // Image tags, versions and quantities are frequent. This cheap check rejects nearly all of them.
     let may_occur = |b: u8| b.is_ascii_hexdigit() || b"+-_.:xXoOtTzZ ,".contains(&b);
     if !text.bytes().all(may_occur) {
         return Resolved::Str(text);
@@ -140,7 +140,7 @@ fn resolve_number(text: &str) -> Resolved<'_> {
     Resolved::Str(text)
 }
 
-/// Parses an integer as Go does, and binary ones as go-yaml does, which allows a sign after `0b`.
+/// Parses an integer like Go, and a binary integer like go-yaml, which allows a sign after `0b`.
 fn integer(text: &str) -> Option<i128> {
     match text.strip_prefix("0b") {
         Some(digits) if digits.starts_with(['+', '-']) => i64::from_str_radix(digits, 2).ok().map(i128::from),
@@ -148,7 +148,7 @@ fn integer(text: &str) -> Option<i128> {
     }
 }
 
-/// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`
+/// Returns true if a text matches `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`.
 fn is_yaml_float(text: &str) -> bool {
     let digits = |s: &str| s.bytes().take_while(u8::is_ascii_digit).count();
     let rest = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -168,8 +168,8 @@ fn is_yaml_float(text: &str) -> bool {
     !exponent.is_empty() && digits(exponent) == exponent.len()
 }
 
-/// Parses a number that starts with a point. It follows Go's own syntax, which allows single underscores
-/// between digits.
+/// Parses a number that starts with a decimal point, in Go's own syntax, which allows single underscores between
+/// digits.
 fn fraction(text: &str) -> Option<f64> {
     if !text.contains('_') {
         return finite(text);
@@ -180,15 +180,15 @@ fn fraction(text: &str) -> Option<f64> {
     if digits(mantissa) && digits(unsigned) { finite(&text.replace('_', "")) } else { None }
 }
 
-/// Parses a number that does not overflow; overflow is an error in Go's parser of floats.
+/// Parses a number. Returns `None` if it overflows, which is an error in Go's parser of floats.
 fn finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|f: &f64| f.is_finite())
 }
 
-/// Parses a date or time as go-yaml does and formats it as RFC 3339, as Go's JSON does.
+/// Parses a date or time like go-yaml, and formats it as RFC 3339 like Go's JSON.
 ///
-/// The format is: a year of four digits, month and day of one or two; then optionally `T` or `t`, a time and a
-/// zone, or a space and a time without a zone.
+/// The format is a year of four digits, a month and a day of one or two digits, and optionally either `T` or `t` with a
+/// time and a zone, or a space with a time without a zone.
 pub(super) fn timestamp(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     if bytes.len() < 8 || bytes[4] != b'-' || !bytes[..4].iter().all(u8::is_ascii_digit) {

@@ -1,9 +1,9 @@
-//! Marks the parts of a text that may hold the data of a Secret, by the tree of the text.
+//! Marks the parts of a text that may contain the data of a Secret, by the tree of the text.
 //!
 //! A document that may be a Secret, a patch of one, a kubeconfig or a generator of Secrets is hidden, except for its
-//! identity and the fields that never hold data. All other documents are shown, except for credentials, Secrets within
-//! them, and the parts of a kustomization that a Secret is made of. A document that does not parse is marked by
-//! `source::mark_unparsed`.
+//! identity and the fields that never contain data. All other documents are shown, except for credentials, Secrets in
+//! them, and the parts of a kustomization from which a Secret is generated. A document that cannot be parsed is marked
+//! by `source::mark_unparsed`.
 
 use std::ops::Range;
 use std::path::Path;
@@ -16,7 +16,8 @@ use crate::source::{
     is_prose, mark_secret_lines, mark_unparsed,
 };
 
-/// Fields of kustomizations, beside the plain ones, that are shown. Patches in them are marked as texts of their own.
+/// Fields of kustomizations, in addition to the plain ones, that are shown. Patches in them are marked as separate
+/// texts.
 const KUSTOMIZATION_KEYS: [&str; 12] = [
     "configMapGenerator",
     "patches",
@@ -32,13 +33,13 @@ const KUSTOMIZATION_KEYS: [&str; 12] = [
     "secretGenerator",
 ];
 
-/// The levels of texts within texts that are parsed; deeper ones are hidden.
+/// The number of levels of nested texts that are parsed. Deeper texts are hidden.
 const NESTED_TEXTS: usize = 4;
 
-/// Returns the documents of a text; none when it does not parse.
+/// A function that returns the documents of a text, or `None` if the text cannot be parsed.
 pub(super) type Parse = fn(&str) -> Option<Vec<Node>>;
 
-/// Returns the parts of a text that are not shown.
+/// Returns the hidden parts of a text.
 pub(super) fn mark(name: &Path, text: &str, parse: Parse) -> SecretRanges {
     if is_env_file(name) {
         return SecretRanges::of_marks(text, &vec![true; text.len()]);
@@ -53,11 +54,11 @@ pub(super) fn mark(name: &Path, text: &str, parse: Parse) -> SecretRanges {
     SecretRanges::of_marks(text, &marks)
 }
 
-/// Facts about a text other than its content.
+/// The context of a text.
 #[derive(Clone, Copy)]
 struct TextContext<'a> {
     is_kustomization: bool,
-    /// The kind of the resources that a patch is for.
+    /// The kind of the resources to which a patch applies.
     target: Option<&'a str>,
     nesting: usize,
     parse: Parse,
@@ -69,7 +70,7 @@ fn mark_text(text: &str, context: TextContext<'_>, marks: &mut [bool]) {
     }
     let parts: Vec<_> = documents(text).map(|part| ((context.parse)(&text[part.clone()]), part)).collect();
     let may_hold = |node: &Node| context.is_secret(node, false);
-    // A document without a kind beside one with secrets may be a part of it.
+    // A document without a kind next to one with secrets may be a part of it.
     let has_secret_parts = parts.iter().any(|(nodes, part)| match nodes {
         Some(nodes) => nodes.iter().any(may_hold),
         None => has_sign(&text[part.clone()]),
@@ -100,7 +101,8 @@ fn mark_text(text: &str, context: TextContext<'_>, marks: &mut [bool]) {
 }
 
 impl TextContext<'_> {
-    /// Returns true if a document is a Secret, or may be a part of one. A text that cannot be a kind counts as misspelled.
+    /// Returns true if a document is a Secret, or may be a part of one. A text that cannot be a kind is treated as
+    /// misspelled.
     fn is_secret(self, document: &Node, has_secret_parts: bool) -> bool {
         let Some(map) = document.as_map() else {
             return has_secret_parts && document.scalar_text().is_some();
@@ -119,7 +121,7 @@ impl TextContext<'_> {
     }
 }
 
-/// Returns true if a text is a kind as the API has them.
+/// Returns true if a text has the format of a kind in the API.
 fn is_kind(kind: &str) -> bool {
     kind.starts_with(|c: char| c.is_ascii_uppercase()) && kind.chars().all(|c| c.is_ascii_alphanumeric())
 }
@@ -165,7 +167,7 @@ impl Marker<'_, '_> {
         }
     }
 
-    /// Marks what is secret in a document that is shown: credentials, Secrets, and texts with Secrets in them.
+    /// Marks the secrets in a document that is shown: credentials, Secrets, and texts that contain Secrets.
     fn walk(&mut self, node: &Node) {
         match &node.value {
             Value::Map(map) if is_nested_secret(map) => {
@@ -218,7 +220,7 @@ impl Marker<'_, '_> {
         }
     }
 
-    /// Marks the value of a field: values for Secrets, patches, and generators that are not in their list.
+    /// Marks the value of a field: values for Secrets, patches, and generators that are not in a list.
     fn kustomization_field(&mut self, node: &Node, target: Option<&str>) {
         match &node.value {
             Value::Map(map) if GENERATOR_SOURCES.iter().any(|source| map.contains_key(source)) => {
@@ -244,7 +246,7 @@ impl Marker<'_, '_> {
         }
     }
 
-    /// Marks what an entry of `configMapGenerator` has in common with Secrets: credentials among its literals.
+    /// Marks the credentials among the literals of an entry of `configMapGenerator`.
     fn config_maps(&mut self, node: &Node) {
         let is_credential = |node: &&Node| {
             let literal = node.scalar_text().and_then(|text| text.split_once('='));
@@ -278,7 +280,7 @@ impl Marker<'_, '_> {
         }
     }
 
-    /// Marks the values of an operation of a JSON patch for fields that may hold secrets.
+    /// Marks the values that an operation of a JSON patch writes to fields that may contain secrets.
     fn operation(&mut self, map: &Map) {
         let is_plain_target =
             self.context.target.is_some_and(|kind| is_kind(kind) && !holds_secrets(kind, &Map::new()));
@@ -294,7 +296,7 @@ impl Marker<'_, '_> {
         }
     }
 
-    /// Shows the fields of a Secret that never hold its data.
+    /// Unhides the fields of a Secret that never contain its data.
     fn show_secret(&mut self, node: &Node) {
         match &node.value {
             Value::Map(map) => {
@@ -346,7 +348,7 @@ impl Marker<'_, '_> {
         }
     }
 
-    /// Shows a key, and those scalars below it that may be shown.
+    /// Unhides a key, and those scalars below it that may be shown.
     fn show_entry(&mut self, key: &Key, value: &Node, may_show: impl Fn(&str) -> bool) {
         self.show_range(range_of(key.meta.span));
         for node in value.nodes() {
@@ -368,7 +370,7 @@ impl Marker<'_, '_> {
         self.mark(range, false);
     }
 
-    /// Hides a value with all that is below it.
+    /// Hides a value and all values below it.
     fn hide(&mut self, node: &Node) {
         let hull = |a: Range<usize>, b: Range<usize>| a.start.min(b.start)..a.end.max(b.end);
         let keys =
@@ -384,7 +386,7 @@ impl Marker<'_, '_> {
     }
 }
 
-/// The source of the data of a generator.
+/// The sources of a generator's data.
 const GENERATOR_SOURCES: [&str; 6] = ["literals", "literal", "envs", "env", "files", "kvSources"];
 
 fn is_kustomization_kind(map: &Map) -> bool {
@@ -392,14 +394,14 @@ fn is_kustomization_kind(map: &Map) -> bool {
     matches!(kind, Some("Kustomization" | "Component"))
 }
 
-/// Returns true if a map within a document is an object with secrets, and not a reference to one.
+/// Returns true if a map in a document is an object with secrets, and not a reference to one.
 fn is_nested_secret(map: &Map) -> bool {
     let kind = map.get("kind").and_then(Node::scalar_text).map_or("", |kind| kind.as_str());
     map.iter().any(|(key, _)| is_string_data(key))
         || (kind.contains("Secret") && (map.contains_key("metadata") || has_data(map)))
 }
 
-/// Returns true if all targets of a replacement are of kinds that hold no secrets.
+/// Returns true if no target of a replacement is of a kind that contains secrets.
 fn has_plain_targets(replacement: &Map) -> bool {
     let kind = |target: &Node| {
         let kind = target.get_path(&["select", "kind"]).and_then(Node::scalar_text);
@@ -438,7 +440,7 @@ mod tests {
     use crate::yaml::may_be_secret;
     use crate::yaml::parse::secret_ranges;
 
-    /// The lines of a text that are shown.
+    /// Returns the lines of a text that are shown.
     fn shown(name: &str, text: &str) -> Vec<usize> {
         let hidden = secret_ranges(Path::new(name), text);
         let mut at = 0;

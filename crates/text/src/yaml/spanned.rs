@@ -1,7 +1,7 @@
 //! A decoded value with its source location.
 //!
-//! Defines the protocol between [`Spanned`] and the decoder: a struct with a reserved name, whose fields are
-//! the numbers of the span and the value.
+//! Defines the protocol between [`Spanned`] and the decoder: a struct with a reserved name, whose fields are the
+//! numbers of the span and the value.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -18,12 +18,12 @@ pub(super) const STRUCT_NAME: &str = "$smp_text::yaml::Spanned";
 
 const FIELDS: &[&str] = &["$source", "$start", "$end", "$value"];
 
-/// A value and its source location, which is ignored in comparisons.
+/// A value and its source location. The location is ignored in comparisons.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Spanned<T> {
     /// The decoded value.
     pub value: T,
-    /// Source location of the value.
+    /// The source location of the value.
     pub span: Span,
 }
 

@@ -26,9 +26,9 @@ pub fn nearest_name<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
     near.filter(|(d, _)| *d <= allowed).min_by_key(|(d, _)| *d).map(|(_, known)| *known)
 }
 
-/// Returns the path that was probably meant: the same path with its first nonexistent field replaced by the
-/// most similar one. A step into a list is a position or `[field=value]`, whose value may be the wrong part.
-/// Any other step into a list selects its first entry. No path leads below a scalar.
+/// Returns the path that was probably intended: the same path with its first nonexistent field replaced by the most
+/// similar one. A step into a list is an index or `[field=value]`, whose value may be misspelled. Any other step into a
+/// list selects its first entry. The path does not go below a scalar.
 pub fn nearest_path(node: &Node, path: &[impl AsRef<str>]) -> Option<Vec<String>> {
     let (root, mut node) = (node, node);
     for (i, step) in path.iter().enumerate() {
@@ -57,8 +57,8 @@ pub fn nearest_path(node: &Node, path: &[impl AsRef<str>]) -> Option<Vec<String>
     None
 }
 
-/// Returns the path that was probably meant by one that continues below the scalar at its first `depth` steps.
-/// This is the path without the scalar's step if such a value exists, otherwise the path to the scalar.
+/// Returns the path that was probably intended by a path that continues below the scalar at its first `depth` steps. If
+/// the path without the scalar's step exists, returns it, otherwise the path of the scalar.
 fn without_scalar(root: &Node, path: &[impl AsRef<str>], depth: usize) -> Vec<String> {
     let texts = |steps: &[_]| steps.iter().map(|step: &_| AsRef::<str>::as_ref(step).to_string()).collect();
     let (above, below): (Vec<String>, Vec<String>) = (texts(&path[..depth]), texts(&path[depth..]));
@@ -67,8 +67,8 @@ fn without_scalar(root: &Node, path: &[impl AsRef<str>], depth: usize) -> Vec<St
     if steps.is_empty() || root.get_path(&steps).is_none() { above } else { past }
 }
 
-/// Returns the entry of a list that a step selects. If no entry has the value of `[field=value]`, returns the
-/// step with the most similar value as the error.
+/// Returns the entry of a list that a step selects. If no entry has the value of `[field=value]`, the error is the step
+/// with the most similar value.
 fn entry_named<'n>(list: &'n [Node], step: &str) -> Result<Option<&'n Node>, Option<String>> {
     let selected = step.strip_prefix('[').and_then(|step| step.strip_suffix(']')?.split_once('='));
     let Some((field, value)) = selected else { return Ok(list.get(step.parse().unwrap_or(0))) };
@@ -80,12 +80,12 @@ fn entry_named<'n>(list: &'n [Node], step: &str) -> Result<Option<&'n Node>, Opt
     Err(nearest_name(value, &values).map(|meant| format!("[{field}={meant}]")))
 }
 
-/// Returns true if one letter must be added, removed, replaced or swapped with its neighbour.
+/// Returns true if exactly one letter must be added, removed, replaced or swapped with its neighbor.
 pub fn differ_by_one(a: &str, b: &str) -> bool {
     a.len().abs_diff(b.len()) <= 4 && may_differ_by_one(a, b) && distance(a, b) == 1
 }
 
-/// Returns false for most short ASCII texts that differ by more, without comparing each letter with each other.
+/// Returns false for most short ASCII texts with a larger difference, without comparing all pairs of letters.
 fn may_differ_by_one(a: &str, b: &str) -> bool {
     if !a.is_ascii() || !b.is_ascii() || a.len() > 64 {
         return true;
@@ -96,7 +96,7 @@ fn may_differ_by_one(a: &str, b: &str) -> bool {
     a.len().abs_diff(b.len()) <= 1 && start + end + 2 >= a.len().min(b.len())
 }
 
-/// Counts the letters that must be added, removed, replaced or swapped with their neighbour.
+/// Returns the number of letters that must be added, removed, replaced or swapped with their neighbor.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().collect());
     let mut before = vec![0; b.len() + 1];

@@ -14,12 +14,12 @@ impl Node {
         fields.iter().map(|entry| &entry.value).chain(entries)
     }
 
-    /// Returns true for a scalar, and for a map or list without entries.
+    /// Returns true for a scalar, and for an empty map or list.
     pub fn is_leaf(&self) -> bool {
         self.children().next().is_none()
     }
 
-    /// Returns true for a map or list without entries.
+    /// Returns true for an empty map or list.
     pub fn is_empty_collection(&self) -> bool {
         self.is_leaf() && !matches!(self.value, Value::Scalar(_))
     }
@@ -44,8 +44,7 @@ impl Node {
         }
     }
 
-    /// Clears all source locations. Locations in a discarded text could be mistaken for those
-    /// in another text.
+    /// Clears all source locations, since locations in a discarded text could be mistaken for those in another text.
     pub fn clear_locations(&mut self) {
         self.for_each_mut(&mut |node| {
             node.meta.span = Span::default();

@@ -1,13 +1,13 @@
-//! Memory size and depth of trees.
+//! The memory size and depth of trees.
 
 use super::node::{Key, Node, Value};
 
 /// The size of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TreeSize {
-    /// Memory in bytes, counted as if no text were shared.
+    /// The memory in bytes, computed as if no text were shared.
     pub bytes: usize,
-    /// Depth of nested maps and lists.
+    /// The depth of nested maps and lists.
     pub depth: usize,
 }
 

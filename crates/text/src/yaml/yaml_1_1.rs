@@ -1,8 +1,7 @@
-//! Types of scalars and keys in YAML 1.1, as in go-yaml v2 and sigs.k8s.io/yaml.
+//! The types of scalars and keys in YAML 1.1, as in go-yaml v2 and sigs.k8s.io/yaml.
 //!
-//! kubectl parses everything by these rules, and kustomize its own files and JSON patches. The differences from
-//! `scalar`: `yes`, `on`, `y` and their opposites are booleans, dates stay strings, and keys of any type become
-//! strings.
+//! kubectl parses all texts by these rules, and kustomize its own files and JSON patches. The differences from `scalar`
+//! are: `yes`, `on`, `y` and their opposites are booleans, dates are strings, and keys of any type become strings.
 
 use smol_str::SmolStr;
 
@@ -33,8 +32,8 @@ pub fn parse_yaml_1_1_bool(text: &str) -> Option<bool> {
     }
 }
 
-/// Returns a text and tag with which the scalar has its YAML 1.1 value under the rules of `scalar`, too. Most
-/// scalars keep their text and tag.
+/// Returns a text and tag with which the scalar has its YAML 1.1 value under the rules of `scalar`. Most scalars keep
+/// their text and tag.
 pub(super) fn to_core_schema(text: SmolStr, style: Style, tag: Tag) -> (SmolStr, Tag) {
     if !matches!((tag, style), (Tag::None, Style::Plain) | (Tag::Bool | Tag::Timestamp, _)) {
         return (text, tag);
@@ -46,7 +45,7 @@ pub(super) fn to_core_schema(text: SmolStr, style: Style, tag: Tag) -> (SmolStr,
     (text, tag)
 }
 
-/// Returns the text of a key; none for null and for integers that need all 64 bits, which kubectl rejects.
+/// Returns the text of a key, or `None` for null and for integers that need all 64 bits, which kubectl rejects.
 pub(super) fn key_text(text: &SmolStr, style: Style, tag: Tag) -> Option<SmolStr> {
     match resolve_1_1(text, style, tag) {
         Resolved::Str(_) => Some(text.clone()),
@@ -55,8 +54,8 @@ pub(super) fn key_text(text: &SmolStr, style: Style, tag: Tag) -> Option<SmolStr
     }
 }
 
-/// Formats a scalar as sigs.k8s.io/yaml does where a string is expected: as a key, or as the value of a string
-/// field when other types are allowed.
+/// Formats a scalar like sigs.k8s.io/yaml where a string is expected: as a key, or as the value of a string field if
+/// other types are allowed.
 pub(super) fn scalar_to_string(scalar: Resolved<'_>) -> Option<String> {
     match scalar {
         Resolved::Null => None,
@@ -73,8 +72,8 @@ pub(super) fn scalar_to_string(scalar: Resolved<'_>) -> Option<String> {
     }
 }
 
-/// Returns the tree as go-yaml v2 and sigs.k8s.io/yaml parse it, independent of later readers: words such as
-/// `yes` are booleans, dates are strings, and so are all keys.
+/// Returns the tree as go-yaml v2 and sigs.k8s.io/yaml parse it, whatever rules are applied later: words such as `yes`
+/// are booleans, dates are strings, and so are all keys.
 pub fn to_yaml_1_1(node: &Node) -> Node {
     let value = match &node.value {
         Value::List(list) => Value::List(list.iter().map(to_yaml_1_1).collect()),

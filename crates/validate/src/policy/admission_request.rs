@@ -17,9 +17,9 @@ use smp_text::yaml::{Map, Node};
 /// The operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// A new object, or a new object of a subresource, such as an eviction.
+    /// The creation of an object, or of an object of a subresource, such as an eviction.
     Create,
-    /// A change.
+    /// An update.
     Update,
     /// A deletion.
     Delete,
@@ -35,7 +35,7 @@ impl Operation {
     }
 }
 
-/// A resource in one version, with the kind of the objects of the request.
+/// One version of a resource, with the kind of the objects in the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestResource {
     /// The group; empty for the core group.
@@ -44,20 +44,20 @@ pub struct RequestResource {
     pub version: String,
     /// The plural, such as `pods`.
     pub plural: String,
-    /// The kind of the object, which may be of another group than the resource: a `Scale`.
+    /// The kind of the object. Its group may differ from that of the resource, as for `Scale`.
     pub kind: Gvk,
 }
 
 /// The versions of a resource by which rules with `matchPolicy: Equivalent` may select it.
 #[derive(Debug, Clone)]
 pub enum Equivalents {
-    /// All versions of its group: the served ones are unknown.
+    /// All versions of the group, since the served versions are unknown.
     AnyVersion,
-    /// These, besides its own.
+    /// These versions, and that of the request.
     Known(Vec<RequestResource>),
 }
 
-/// A request as the API server hands it to admission plugins.
+/// A request as the API server passes it to admission plugins.
 #[derive(Debug)]
 pub struct AdmissionRequest<'o> {
     /// The operation.
@@ -68,19 +68,19 @@ pub struct AdmissionRequest<'o> {
     pub equivalents: Equivalents,
     /// The subresource; empty for the object itself.
     pub subresource: &'o str,
-    /// The name of the object; empty if a collection is deleted.
+    /// The name of the object; empty if the request deletes a collection.
     pub name: &'o str,
-    /// The namespace; none for cluster-scoped objects. That of a Namespace is itself on a server.
+    /// The namespace; `None` for cluster-scoped objects. On a server, the namespace of a Namespace is its own name.
     pub namespace: Option<&'o str>,
-    /// The object; none for a deletion.
+    /// The object; `None` for a deletion.
     pub object: Option<&'o Node>,
-    /// The object before the request; none for a creation.
+    /// The object before the request; `None` for a creation.
     pub old_object: Option<&'o Node>,
-    /// True if nothing is stored.
+    /// True for a dry run, which stores nothing.
     pub is_dry: bool,
-    /// The user and the options of the request. Without them, expressions that read them have no value.
+    /// The user and the options of the request. If they are unknown, expressions that read them cannot be evaluated.
     pub user_and_options: Option<[&'o Node; 2]>,
-    /// The type of a manifest that lacks the fields that a server sets. None if a server sent the object.
+    /// The type of a manifest, which lacks the fields that the API server sets; `None` for an object from a server.
     pub manifest: Option<Cursor<'o>>,
 }
 
@@ -89,7 +89,7 @@ impl AdmissionRequest<'_> {
         self.resource.plural == "namespaces" && self.resource.group.is_empty()
     }
 
-    /// Evaluates an expression. Errors of requests to a server have its words.
+    /// Evaluates an expression. For a request to a server, errors are those that the API server reports.
     pub(super) fn value(
         &self,
         expression: &Expression,
@@ -102,7 +102,7 @@ impl AdmissionRequest<'_> {
         }
     }
 
-    /// Returns the resource in the version by which a rule selected it.
+    /// Returns the version of the resource with which a rule selected it.
     fn resource_at(&self, position: usize) -> &RequestResource {
         match &self.equivalents {
             Equivalents::Known(others) if position > 0 => others.get(position - 1).unwrap_or(&self.resource),
@@ -117,7 +117,8 @@ impl AdmissionRequest<'_> {
         }
     }
 
-    /// Returns an object as a variable, in a version. A manifest gets the defaults of its CRD.
+    /// Converts an object to a CEL variable in the version of `kind`. A manifest of a custom resource gets the defaults
+    /// of its CRD.
     fn value_of(&self, object: Option<&Node>, kind: &Gvk) -> CelValue {
         let Some(object) = object else { return CelValue::Null };
         match self.manifest {
@@ -164,7 +165,7 @@ impl AdmissionRequest<'_> {
             ("subResource", self.subresource),
             ("requestSubResource", self.subresource),
         ];
-        // A server leaves out what is empty. Some of it may be set for a manifest.
+        // The API server omits empty fields. They are kept for a manifest, since the API server may set them later.
         let is_there = |(_, text): &(&str, &str)| !text.is_empty() || self.manifest.is_some();
         fields.extend(texts.into_iter().filter(is_there).map(|(name, text)| (name, string(text))));
         if let Some([user, options]) = self.user_and_options {
@@ -175,14 +176,14 @@ impl AdmissionRequest<'_> {
     }
 }
 
-/// A request with what is looked up and converted once for all policies.
+/// A request, with the objects and variables that all policies use. They are looked up and converted once.
 pub(super) struct Reviewed<'o> {
     pub(super) request: &'o AdmissionRequest<'o>,
     /// The Namespace, if it is known.
     pub(super) namespace_object: Option<Arc<PolicyObject>>,
     /// The labels of the namespace.
     pub(super) namespace_labels: Option<Map>,
-    /// The variables that all policies share, by the version that their rules select. Set when the first policy
+    /// The variables that all policies share, one set for each version that rules can select. Set when the first policy
     /// matches, since the whole object must be converted.
     variables: Vec<OnceCell<Variables<'static>>>,
 }
@@ -196,8 +197,8 @@ impl<'o> Reviewed<'o> {
         reviewed
     }
 
-    /// Returns the variable `namespaceObject`. Without the Namespace it is left out, so that an expression that reads
-    /// it is reported as not checked.
+    /// Returns the variable `namespaceObject`. If the Namespace is unknown, the variable is not defined, so that an
+    /// expression that reads it is reported as not checked.
     pub(super) fn namespace_value(&self) -> Option<CelValue> {
         if self.request.namespace.is_none() || self.request.is_namespace() {
             return Some(CelValue::Null);

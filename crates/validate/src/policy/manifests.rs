@@ -22,7 +22,7 @@ pub struct AdmissionPolicies {
 }
 
 impl AdmissionPolicies {
-    /// Collects the policies among manifests. The other manifests may be their parameters.
+    /// Collects the policies, bindings and parameters among manifests.
     #[must_use]
     pub fn new(manifests: &[Node]) -> Self {
         let is = |node: &&Node, kind: &str| {
@@ -78,7 +78,7 @@ impl AdmissionPolicies {
         };
         let reviewed = Reviewed::new(&request, &self.objects);
         let each = |(policy, bindings): &(AdmissionPolicy, Vec<PolicyBinding>)| {
-            // The server only audits what other bindings find.
+            // For bindings with neither action, the API server only writes audit annotations.
             let bindings = bindings.iter().filter(|binding| binding.denies || binding.warns);
             violations(policy, policy.review(bindings, &reviewed, &self.objects), &reviewed)
         };
@@ -86,8 +86,8 @@ impl AdmissionPolicies {
     }
 }
 
-/// Returns the decisions of a policy as violations. Unknown labels of a namespace do not matter if the policy accepts
-/// the object anyway.
+/// Returns the decisions of a policy as violations. The unknown labels of a namespace are not reported if the policy
+/// accepts the object whatever they are.
 fn violations(
     policy: &AdmissionPolicy,
     decisions: Vec<Decision<'_>>,
@@ -114,7 +114,7 @@ impl AdmissionPolicy {
         let name = &self.name;
         match decision.outcome {
             Outcome::Denied { computed, message, expression, .. } => {
-                // A message that is computed from a Secret is never shown.
+                // A message that may contain data of a Secret is never shown.
                 let computed = computed.filter(|_| request.resource.kind.kind != "Secret");
                 let text =
                     computed.or(message).unwrap_or_else(|| format!("failed expression: `{expression}`"));

@@ -8,7 +8,7 @@ use smp_text::yaml::{Map, Node};
 /// The label that the API server sets on each namespace.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
-/// The result of matching. If several rules apply, the lowest result counts.
+/// The result of matching. If several selectors apply, the result is the lowest one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Match {
     No,
@@ -30,8 +30,8 @@ fn is_empty(selector: &Node) -> bool {
 }
 
 impl Reviewed<'_> {
-    /// Returns the result of the match rules, and the position of the version that they select. A policy needs rules,
-    /// but a binding may have none.
+    /// Returns the result of the match rules, and the index of the version that they select. A policy must have rules;
+    /// a binding may omit them.
     pub(super) fn matches(&self, constraints: &Node, requires_rules: bool) -> (Match, usize) {
         let request = self.request;
         let exact = text(constraints, &["matchPolicy"]) == "Exact";
@@ -72,8 +72,8 @@ impl Reviewed<'_> {
         }
     }
 
-    /// Returns the labels of the namespace, including the one with its name that the API server sets. The labels of a
-    /// new or changed Namespace are those of the request.
+    /// Returns the labels of the namespace, including the one with its name that the API server sets. For a Namespace,
+    /// these are the labels in the request.
     pub(super) fn labels_of_namespace(&self) -> Option<Map> {
         let request = self.request;
         let own = request.object.filter(|_| {
@@ -88,7 +88,7 @@ impl Reviewed<'_> {
 }
 
 impl AdmissionRequest<'_> {
-    /// Returns the position of the version of the resource that rules select: 0 for that of the request.
+    /// Returns the index of the version of the resource that rules select: 0 for the version of the request.
     fn version_of(&self, rules: &[Node], exact: bool) -> Option<usize> {
         let any_version = !exact && matches!(self.equivalents, Equivalents::AnyVersion);
         if rules.iter().any(|rule| self.selects(rule, &self.resource, any_version)) {

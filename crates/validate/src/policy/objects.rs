@@ -1,4 +1,4 @@
-//! The objects that policies read besides that of the request: Namespaces and parameters.
+//! The objects that policies read besides the object of the request: Namespaces and parameters.
 
 use std::sync::{Arc, OnceLock};
 
@@ -42,18 +42,18 @@ impl PolicyObject {
     }
 }
 
-/// The parameters that a binding wants: a `paramRef` with the `paramKind` of the policy.
+/// A reference to the parameters of a binding: its `paramRef` and the `paramKind` of the policy.
 #[derive(Debug, Clone, Copy)]
 pub struct WantedParameters<'p> {
     /// The API version of the kind.
     pub api_version: &'p str,
     /// The kind.
     pub kind: &'p str,
-    /// The name; empty if a selector selects them.
+    /// The name; empty if a label selector selects the parameters.
     pub name: &'p str,
-    /// The namespace of the reference; empty for that of the request.
+    /// The namespace of the reference; empty if it is the namespace of the request.
     pub namespace: &'p str,
-    /// The namespace of the request; none for cluster-scoped objects.
+    /// The namespace of the request; `None` for cluster-scoped objects.
     pub request_namespace: Option<&'p str>,
     selector: Option<&'p Node>,
 }
@@ -70,19 +70,19 @@ impl<'p> WantedParameters<'p> {
         }
     }
 
-    /// Returns true if the labels of an object are selected.
+    /// Returns true if the selector of the reference matches the labels of an object.
     #[must_use]
     pub fn selects(&self, object: &Node) -> bool {
         self.selector.is_none_or(|selector| selects(selector, labels(object)))
     }
 }
 
-/// The content of the cluster.
+/// The objects in the cluster, as far as they are known.
 pub trait PolicyObjects {
     /// Returns a Namespace, if it is known.
     fn namespace(&self, name: &str) -> Option<Arc<PolicyObject>>;
 
-    /// Checks that a kind of parameters exists.
+    /// Checks that the kind of the parameters exists.
     ///
     /// # Errors
     /// The kind is not served.
@@ -91,7 +91,7 @@ pub trait PolicyObjects {
     /// Returns the parameters of a binding.
     ///
     /// # Errors
-    /// The namespace does not fit the kind.
+    /// The reference has a namespace for a cluster-scoped kind, or a namespaced kind has no namespace.
     fn parameters(&self, wanted: &WantedParameters<'_>) -> Result<Vec<Arc<PolicyObject>>, String>;
 }
 

@@ -177,10 +177,10 @@ impl PolicyObjects for Cluster {
     }
 }
 
-/// The resource of a request: plural, subresource, kind, and whether it has a namespace.
+/// A request: its operation, plural, subresource (or kind), and namespace.
 type Asked<'t> = (Operation, &'t str, &'t str, Option<&'t str>);
 
-/// Returns the outcomes of a policy with one binding for a request about `object`, which was `old`.
+/// Returns the outcomes of a policy with one binding for a request that changes `old` to `object`.
 fn outcomes(policy: &str, binding: &str, asked: Asked<'_>, [object, old]: [&str; 2]) -> Vec<String> {
     let node = |text: &str| text.parse::<Node>().expect("test text");
     let policy = AdmissionPolicy::new(&node(&format!("{{metadata: {{name: p}}, spec: {policy}}}")));

@@ -51,7 +51,7 @@ fn modes(subject: Subject<'_>, violations: &mut RuleViolations) {
     }
 }
 
-/// Volumes inside other objects need no access mode.
+/// Checks the `accessModes` of a PersistentVolume. A volume inside another object needs none.
 fn modes_of_volume(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.kind() == "PersistentVolume" {
         modes(subject, violations);

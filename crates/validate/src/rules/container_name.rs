@@ -17,7 +17,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-/// Duplicates within one list are reported by the schema traversal.
+/// Reports containers with the name of an init container. The schema traversal reports duplicates within one list.
 fn names(subject: Subject<'_>, violations: &mut RuleViolations) {
     let init: FxHashSet<&str> = subject.list("initContainers").iter().map(|c| text_of(c, "name")).collect();
     for (i, container) in subject.list("containers").iter().enumerate() {

@@ -24,7 +24,7 @@ data: {conf/mode: \"yes\"}
     ..ValidationRule::DEFAULT
 };
 
-/// The format of keys.
+/// The required format of keys.
 const KEY: &str =
     "a name of at most 253 letters, digits, `-`, `_` and `.`, other than `.`, that does not begin with `..`";
 

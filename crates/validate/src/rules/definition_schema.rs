@@ -37,7 +37,7 @@ const REFUSED: [&str; 3] = ["$ref", "dependencies", "patternProperties"];
 /// Keywords whose schemas only add constraints to the surrounding schema.
 const ALTERNATIVES: [&str; 4] = ["allOf", "anyOf", "oneOf", "not"];
 
-/// Keywords that are not allowed in such schemas.
+/// Keywords that are not allowed in the schemas of `ALTERNATIVES`.
 const OUTSIDE_ALONE: [&str; 5] = ["type", "title", "description", "default", "additionalProperties"];
 
 fn schema(subject: Subject<'_>, violations: &mut RuleViolations) {
@@ -60,7 +60,7 @@ fn schema(subject: Subject<'_>, violations: &mut RuleViolations) {
     walk.structural(root);
 }
 
-/// A traversal of the schemas of a CRD.
+/// The traversal of the schemas of a CRD.
 struct SchemaOfDefinition<'n, 'f> {
     path: Vec<PathStep<'n>>,
     violations: &'f mut RuleViolations,
@@ -94,7 +94,7 @@ impl<'n> SchemaOfDefinition<'n, '_> {
         self.path.truncate(self.path.len() - steps.len());
     }
 
-    /// Checks a schema that describes a value. A schema that is neither a map nor null is reported elsewhere.
+    /// Checks a schema that describes a value. A schema that is neither a map nor null is reported by another rule.
     fn structural(&mut self, schema: &'n Node) {
         if schema.as_map().is_none() && !schema.is_null() {
             return;
@@ -168,7 +168,7 @@ impl<'n> SchemaOfDefinition<'n, '_> {
         }
     }
 
-    /// Checks that the list map keys are fields of each entry and always set.
+    /// Checks that the list map keys are fields of each entry, and that each is required or has a default.
     fn keys(&mut self, schema: &'n Node, keyword: &'n str) {
         let Some(items) = schema.get("items") else { return };
         let required = items.get("required").and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default();
@@ -195,7 +195,7 @@ impl<'n> SchemaOfDefinition<'n, '_> {
         }
     }
 
-    /// Checks the schemas of fields and entries.
+    /// Checks the schemas of fields and entries of a schema.
     fn below(&mut self, schema: &'n Node) {
         let fields = schema.get("properties").and_then(Node::as_map);
         for (name, field) in fields.into_iter().flat_map(Map::iter) {
@@ -230,7 +230,8 @@ impl<'n> SchemaOfDefinition<'n, '_> {
         }
     }
 
-    /// Checks a schema that only adds constraints. For `x-kubernetes-int-or-string` it may contain the two types.
+    /// Checks a schema that only adds constraints. For `x-kubernetes-int-or-string` the types `integer` and `string`
+    /// are allowed in it.
     fn alternative(&mut self, schema: &'n Node, is_number_or_text: bool) {
         let forbidden = OUTSIDE_ALONE.into_iter().filter(|keyword| is_there(schema, keyword));
         for keyword in forbidden.filter(|keyword| !is_number_or_text || *keyword != "type") {

@@ -25,7 +25,7 @@ data: {mode: prod}
     ..ValidationRule::DEFAULT
 };
 
-/// The groups of Kubernetes whose kinds accept a finalizer without a domain, as custom resources do.
+/// The API groups of Kubernetes in which, as in custom resources, a finalizer needs no domain.
 const GROUPS_WITHOUT_DOMAIN: [&str; 6] = [
     "admissionregistration.k8s.io",
     "apiextensions.k8s.io",

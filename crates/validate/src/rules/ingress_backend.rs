@@ -39,7 +39,7 @@ fn ingress(subject: Subject<'_>, violations: &mut RuleViolations) {
 }
 
 fn backend(subject: Subject<'_>, violations: &mut RuleViolations) {
-    // A backend in the format of an older API version.
+    // The backend has the format of an older API version.
     if subject.map.contains_key("serviceName") {
         return;
     }

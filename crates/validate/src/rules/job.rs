@@ -41,7 +41,8 @@ fn job(subject: Subject<'_>, violations: &mut RuleViolations) {
     }
 }
 
-/// The API server adds its own label to the selector of a Job, so an empty one is valid.
+/// Returns true if a selector is not empty. An empty selector of a Job is valid, since the API server adds its own
+/// label.
 fn selects_something(selector: &Node) -> bool {
     let labels = selector.get("matchLabels").and_then(Node::as_map);
     let expressions = selector.get("matchExpressions").and_then(Node::as_list);

@@ -23,7 +23,7 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-/// Pairs of fields, the one with the lower value first.
+/// Pairs of fields. The value of the first one must not be greater than that of the second one.
 const ORDER: [(&str, &str); 6] = [
     ("min", "max"),
     ("min", "defaultRequest"),

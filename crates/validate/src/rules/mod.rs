@@ -1,8 +1,8 @@
 //! The validation rules, one file each, and their registry.
 //!
-//! A file contains everything about its rule: the documentation, an example, and the checks. Checks run on each
-//! value of their type, wherever it occurs, so the rules for Pods apply to every Pod template. Rules without
-//! checks are reported by the schema traversal.
+//! Each file contains everything about one rule: the documentation, an example, and the checks. A check runs on every
+//! value of its type, so the rules for Pods also apply to every Pod template. Rules without checks are reported by the
+//! schema traversal.
 
 mod access_modes;
 mod address;

@@ -50,7 +50,7 @@ fn port(subject: Subject<'_>, violations: &mut RuleViolations) {
     }
 }
 
-/// Parses a network. Returns true for IPv4, the address as a number and the prefix length.
+/// Parses a network. Returns true for IPv4 (false for IPv6), the address as a number, and the prefix length.
 fn network(text: &str) -> Option<(bool, u128, u32)> {
     let (address, bits) = text.split_once('/').filter(|_| is_cidr(text))?;
     let bits: u32 = bits.parse().ok()?;

@@ -20,18 +20,18 @@ data: {mode: prod}
     ..ValidationRule::DEFAULT
 };
 
-/// The remedy for names that must be DNS labels.
+/// The help for names that must be DNS labels.
 const LABEL: &str = "use lowercase letters, digits and `-`, at most 63 characters, beginning and ending with a letter or digit";
 
-/// The remedy for names that must be DNS subdomains.
+/// The help for names that must be DNS subdomains.
 const SUBDOMAIN: &str = "use lowercase letters, digits, `-` and `.`, at most 253 characters, with a letter or digit at both \
                          ends of each part between dots";
 
-/// The remedy for names of CronJobs.
+/// The help for names of CronJobs.
 const CRON_JOB: &str = "use lowercase letters, digits, `-` and `.`, at most 52 characters, with a letter or digit at both \
                         ends of each part between dots";
 
-/// Returns the maximum length, the format and the remedy for names of a kind.
+/// Returns the maximum length, the format and the help for names of a kind.
 fn name_form(kind: &str, object: &Node) -> (usize, fn(&str) -> bool, &'static str) {
     let is_indexed =
         || object.get_path(&["spec", "completionMode"]).and_then(Node::as_str) == Some("Indexed");

@@ -28,7 +28,7 @@ data: {mode: prod}
     ),
     ("Toleration key", Check::OptionalString(QUALIFIED)),
     ("LabelSelectorRequirement key; NodeSelectorRequirement key", Check::AnyString(QUALIFIED)),
-    // The API server converts these to lowercase before it validates them.
+    // The API server converts provisioners to lowercase before it validates them.
     ("StorageClass provisioner", Check::RequiredString((|text| is_qualified_name(&text.to_lowercase()), WANTED))),
     (LABELS, Check::Field(|subject, field, violations| keys(subject, field, is_qualified_name, violations))),
     (

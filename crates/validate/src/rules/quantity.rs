@@ -47,7 +47,7 @@ fn devices(subject: Subject<'_>, violations: &mut RuleViolations) {
     }
 }
 
-/// The resources that a quota counts, besides `count/...`.
+/// The resources whose objects a quota counts, besides `count/...`.
 const COUNTED: &str = "configmaps persistentvolumeclaims pods replicationcontrollers resourcequotas secrets services \
                        services.loadbalancers services.nodeports";
 

@@ -20,7 +20,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-/// Returns true if a name is a standard or extended resource of containers.
+/// Returns true if a name is a standard or extended resource that containers may request.
 fn is_of_containers(name: &str) -> bool {
     matches!(name, "cpu" | "memory" | "ephemeral-storage")
         || name.starts_with("hugepages-")

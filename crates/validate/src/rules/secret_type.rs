@@ -26,7 +26,7 @@ stringData: {user: jo}
     ..ValidationRule::DEFAULT
 };
 
-/// The annotation with the service account of a token.
+/// The annotation with the name of a token's service account.
 const ACCOUNT: &str = "kubernetes.io/service-account.name";
 
 fn keys(subject: Subject<'_>, violations: &mut RuleViolations) {
@@ -58,7 +58,7 @@ fn account(subject: Subject<'_>, violations: &mut RuleViolations) {
     }
 }
 
-/// Checks that registry credentials are JSON.
+/// Checks that registry credentials are a JSON object.
 fn logins(subject: Subject<'_>, violations: &mut RuleViolations) {
     let key = match subject.text_or_empty("type") {
         "kubernetes.io/dockerconfigjson" => ".dockerconfigjson",
@@ -68,7 +68,7 @@ fn logins(subject: Subject<'_>, violations: &mut RuleViolations) {
     // Go decodes null as an empty object.
     let is_object = |text: &[u8]| serde_json::from_slice::<Option<serde_json::Map<_, _>>>(text).is_ok();
     let value = |field: &str| subject.get(field)?.get(key);
-    // `stringData` wins over `data`.
+    // `stringData` overrides `data`.
     let (field, is_valid) = if let Some(value) = value("stringData") {
         ("stringData", value.as_str().is_none_or(|text| is_object(text.as_bytes())))
     } else {

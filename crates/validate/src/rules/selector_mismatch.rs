@@ -38,7 +38,7 @@ fn has_label(labels: Option<&Map>, key: &str, value: &Node) -> bool {
     labels.and_then(|labels| labels.get(key)).is_some_and(|own| own == value)
 }
 
-/// Reports a requirement for a label that the Pod template does not satisfy.
+/// Reports a requirement of the selector that the labels of the Pod template do not satisfy.
 fn mismatch(
     subject: Subject<'_>,
     path: &[PathStep<'_>],
@@ -91,7 +91,8 @@ fn selector(subject: Subject<'_>, violations: &mut RuleViolations) {
     }
 }
 
-/// A ReplicationController without a selector uses the labels of its template.
+/// Checks that the labels of the Pod template contain those of a ReplicationController's selector. Without a selector,
+/// the API server uses the labels of the template, which must not be empty then.
 fn plain_selector(subject: Subject<'_>, violations: &mut RuleViolations) {
     let labels = template_labels(subject);
     if subject.map("selector").next().is_none() && labels.is_none_or(Map::is_empty) {

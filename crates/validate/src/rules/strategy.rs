@@ -53,7 +53,7 @@ fn check_deadline(subject: Subject<'_>, violations: &mut RuleViolations) {
     }
 }
 
-/// Checks the numbers of extra and missing Pods. A missing number has the default of the API server.
+/// Checks `maxSurge` and `maxUnavailable`. An absent value has the API server's default.
 fn check_rolling_update(subject: Subject<'_>, violations: &mut RuleViolations) {
     let amount = |field| {
         let text = subject.get(field).and_then(Node::scalar_text)?;

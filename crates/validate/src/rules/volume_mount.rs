@@ -23,7 +23,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-/// The maximum number of volumes that are compared with an unknown name.
+/// The maximum number of volume names that are compared with an unknown name to find a similar one.
 const COMPARED: usize = 64;
 
 fn missing_volume(name: &str, volumes: &FxHashSet<&str>) -> String {

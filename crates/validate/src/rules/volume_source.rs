@@ -26,8 +26,8 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-/// Checks that a volume has at most one source. All fields except the name are sources, and a volume without one
-/// is an empty directory.
+/// Checks that a volume has at most one source. All fields except `name` are sources. A volume without a source is an
+/// `emptyDir`.
 fn pod_volume(subject: Subject<'_>, violations: &mut RuleViolations) {
     let mut sources = subject.map.iter().filter(|(name, value)| *name != "name" && !value.is_null());
     if let Some((second, _)) = sources.nth(1) {
@@ -47,7 +47,7 @@ fn projection(subject: Subject<'_>, violations: &mut RuleViolations) {
     }
 }
 
-/// The fields of a PersistentVolume that are not sources.
+/// The fields of a PersistentVolume's spec that are not volume sources.
 const OTHERS: &str = "accessModes capacity claimRef mountOptions nodeAffinity persistentVolumeReclaimPolicy \
                       storageClassName volumeAttributesClassName volumeMode";
 

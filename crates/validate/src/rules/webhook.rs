@@ -64,7 +64,7 @@ fn operations(subject: Subject<'_>, violations: &mut RuleViolations) {
         }
     }
     violations.check_wildcards(subject, &["apiGroups", "apiVersions", "operations"]);
-    // Only the API group may be empty: it is the core group.
+    // Only the list of API groups may contain an empty string, which is the core group.
     for field in ["apiVersions", "resources"] {
         for (i, _) in subject.list(field).iter().enumerate().filter(|(_, entry)| entry.as_str() == Some("")) {
             violations.report_path(subject, &[Field(field), Entry(i)], "must not be empty");

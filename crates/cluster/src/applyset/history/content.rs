@@ -1,5 +1,5 @@
-//! The content of a revision: the applied manifests as compressed JSON. The values of Secrets are withheld unless the
-//! user wants them in the history; a hash tells whether a live value is still the same.
+//! The content of a revision: the applied manifests as compressed JSON. The values of Secrets are only stored if the
+//! user enables that. Otherwise a hash is stored, with which a live value can be compared.
 
 use std::io::{self, Read as _, Write as _};
 
@@ -30,7 +30,7 @@ pub(super) struct RevisionContent {
 /// A value of a Secret that is not stored.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct WithheldValue {
-    /// The position of the Secret among the objects.
+    /// The index of the Secret among the objects.
     pub(super) object: usize,
     /// The key in `data` or `stringData`.
     pub(super) key: String,
@@ -58,7 +58,7 @@ impl RevisionContent {
     }
 
     /// # Errors
-    /// The bytes are not content, or that of another version.
+    /// The bytes are not an encoded revision, or its format version is not supported.
     pub(super) fn decode(bytes: &[u8]) -> io::Result<Self> {
         let mut json = Vec::new();
         GzDecoder::new(bytes).take(MAX_CONTENT).read_to_end(&mut json)?;
@@ -72,7 +72,7 @@ impl RevisionContent {
 }
 
 impl WithheldValue {
-    /// Returns true if `data` of a live Secret still has the value.
+    /// Returns true if the `data` of a live Secret still has the value.
     pub(super) fn is_unchanged_in(&self, live: &Value) -> bool {
         let encoded = live.get("data").and_then(|data| data.get(&self.key)).and_then(Value::as_str);
         encoded.and_then(|text| STANDARD.decode(text).ok()).is_some_and(|value| hash(&value) == self.hash)
@@ -83,7 +83,7 @@ fn is_secret(object: &Value) -> bool {
     object["kind"] == "Secret" && object["apiVersion"] == "v1"
 }
 
-/// Removes the values of a Secret. `stringData` has precedence over `data`, as on servers.
+/// Removes the values of a Secret. `stringData` overrides `data`, as on servers.
 fn withhold(position: usize, object: &mut Value, withheld: &mut Vec<WithheldValue>) {
     let take = |object: &mut Value, field: &str| {
         object.as_object_mut().and_then(|fields| fields.remove(field)).and_then(|value| match value {

@@ -26,8 +26,8 @@ use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 use smp_text::yaml::Node;
 use store::{HistoryStore, chunk_count};
 
-/// Records the applied objects as a new revision, unless the last one has the same content. Returns the reason if the
-/// server does not accept it.
+/// Records the applied objects as a new revision, unless the last revision has the same content. Returns the reason if
+/// the server does not accept the revision.
 ///
 /// # Errors
 /// The server does not respond.
@@ -71,7 +71,7 @@ pub(super) async fn record(
     Ok(written.err().map(|api_error| api_error.message))
 }
 
-/// Returns a manifest as it was applied, without the label of the set, which each apply adds.
+/// Returns a manifest as it was applied, without the label of the set, since each apply adds it.
 fn manifest(target: &ObjectTarget<'_>) -> Value {
     let mut object = target.manifest("").to_json_value();
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut)
@@ -85,7 +85,7 @@ fn manifest(target: &ObjectTarget<'_>) -> Value {
     object
 }
 
-/// Lists the revisions of a set, oldest first. `parent` is `[RESOURCE[.GROUP]/]NAME`.
+/// Lists the revisions of a set, the oldest first. `parent` is `[RESOURCE[.GROUP]/]NAME`.
 ///
 /// # Errors
 /// The parent is invalid, or the Secrets of its namespace cannot be listed.
@@ -96,7 +96,7 @@ pub fn list_revisions(cluster: &Cluster, parent: &str) -> Result<Vec<Revision>> 
     })
 }
 
-/// Resolves a parent, and the namespace of its history.
+/// Resolves a parent, and returns it with the namespace of its history.
 async fn resolve(cluster: &Cluster, parent: &str) -> Result<(ParentRef, SmolStr)> {
     let parent_ref = ParentRef::resolve(cluster, parent).await?;
     let parent = SetParent { parent_ref, tooling: ApplySetTooling::default() };
@@ -125,12 +125,12 @@ async fn revisions(store: &HistoryStore<'_>) -> Result<Vec<Revision>> {
     Ok(chunks.revisions())
 }
 
-/// Reads the objects of a revision; by default the one before the last. Withheld values of Secrets are taken from the
-/// live objects.
+/// Reads the objects of a revision, by default the one before the last. Values of Secrets that are not stored are
+/// copied from the live objects.
 ///
 /// # Errors
-/// There is no such revision, it cannot be read, a withheld value has changed since, or a CRD of the revision lacks a
-/// version in which objects are stored.
+/// There is no such revision, it cannot be read, a value that is not stored has changed since, or a CRD of the revision
+/// lacks a version in which objects are stored.
 pub fn read_revision(
     cluster: &Cluster,
     parent: &str,
@@ -172,7 +172,7 @@ fn select(known: &[Revision], number: Option<u64>, parent: &Object) -> Result<Re
     })
 }
 
-/// Returns the objects of a revision with the withheld values, and checks CRDs.
+/// Returns the objects of a revision with the values of Secrets that are not stored. Checks CRDs.
 async fn restored(cluster: &Cluster, content: RevisionContent, number: u64) -> Result<Vec<Resource>> {
     let RevisionContent { mut objects, withheld, .. } = content;
     let mut problems = Problems::default();
@@ -226,8 +226,8 @@ async fn restore_values<'w>(
     Ok(())
 }
 
-/// Checks that the CRD of the revision has all versions in which objects are stored. Objects of a missing version
-/// could not be read any more.
+/// Checks that the CRD of the revision has all versions in which objects are stored. Objects in a missing version could
+/// no longer be read.
 async fn check_stored_versions(cluster: &Cluster, crd: &Value, problems: &mut Problems) -> Result<()> {
     let name = text(crd, "/metadata/name");
     let live = cluster.find(&ApiRequest::object(crd_path(name))).await?;

@@ -1,7 +1,8 @@
-//! The Secrets that store revisions, in the namespace of the parent or in that which a cluster-scoped parent names.
+//! The Secrets that store revisions. They are in the namespace of the parent, or in the one that an annotation of a
+//! cluster-scoped parent names.
 //!
-//! A revision may need several Secrets. The first one has the annotations and is written last, so a revision exists
-//! completely or not at all.
+//! A revision may need several Secrets. The first one has the annotations and is written last, so that a revision is
+//! either complete or not visible.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -19,10 +20,10 @@ use crate::mapping::encode_segment;
 use crate::request::ApiRequest;
 use smp_text::diagnostic::Result;
 
-/// Size of a chunk in bytes. A Secret has at most 1 MiB, and etcd accepts 1.5 MiB for an object in base64.
+/// The size of a chunk in bytes. A Secret can contain at most 1 MiB, and etcd accepts objects of 1.5 MiB, in base64.
 const CHUNK_SIZE: usize = 700 << 10;
 
-/// Maximum size of all revisions of a set in bytes. Older ones are deleted.
+/// The maximum size of all revisions of a set in bytes. Older revisions are deleted.
 const TOTAL_SIZE: usize = 16 << 20;
 
 /// The field manager of the Secrets.
@@ -56,19 +57,19 @@ struct Chunk {
 pub(super) struct Chunks(Vec<Chunk>);
 
 impl Chunks {
-    /// The complete revisions, oldest first.
+    /// Returns the complete revisions, the oldest first.
     pub(super) fn revisions(&self) -> Vec<Revision> {
         let mut found: Vec<_> = self.0.iter().filter_map(Chunk::revision).collect();
         found.sort_by_key(|revision| revision.number);
         found
     }
 
-    /// The highest number that is used, also by an incomplete revision.
+    /// Returns the highest revision number in use, including those of incomplete revisions.
     pub(super) fn last_number(&self) -> u64 {
         self.0.iter().map(|chunk| chunk.revision).max().unwrap_or(0)
     }
 
-    /// The revisions to delete so that `limit` ones and at most the total size remain. The newest one always stays.
+    /// Returns the oldest revisions that exceed `limit` or [`TOTAL_SIZE`]. The newest revision is never returned.
     fn outdated(&self, limit: usize) -> Vec<u64> {
         let (mut kept, mut size) = (0, 0);
         let mut outdated = Vec::new();
@@ -129,7 +130,7 @@ impl HistoryStore<'_> {
         Ok(items.map(|items| Chunks(items.iter().filter_map(Chunk::read).collect())))
     }
 
-    /// Stores a revision, and deletes those that are outdated.
+    /// Stores a revision, and deletes outdated ones.
     pub(super) async fn write(
         &self,
         revision: &Revision,
@@ -178,7 +179,7 @@ impl HistoryStore<'_> {
         })
     }
 
-    /// Reads the content of a revision. None if a chunk is missing.
+    /// Reads the content of a revision. Returns `None` if a chunk is missing.
     pub(super) async fn read(&self, revision: &Revision) -> Result<Option<Vec<u8>>> {
         let mut content = Vec::new();
         for index in 0..revision.chunks {
@@ -208,7 +209,7 @@ fn annotations(revision: &Revision) -> Map<String, Value> {
     all
 }
 
-/// Returns the number of Secrets for a size.
+/// Returns the number of Secrets that content of a size needs.
 pub(super) fn chunk_count(size: usize) -> usize {
     size.div_ceil(CHUNK_SIZE).max(1)
 }

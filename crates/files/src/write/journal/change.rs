@@ -11,15 +11,15 @@ pub struct FileChange<'c> {
     pub path: &'c Path,
     /// The new content, or `None` to remove the file.
     pub content: Option<&'c [u8]>,
-    /// The executable bit, or `None` to keep that of the existing file (not executable for a new file).
+    /// The executable bit, or `None` to keep that of the existing file. A new file is not executable then.
     pub executable: Option<bool>,
-    /// The expected current file. A file that was changed in between is not overwritten.
+    /// The expected current file. A file that was changed in the meantime is not overwritten.
     pub expected: Expected<'c>,
 }
 
 impl<'c> FileChange<'c> {
-    /// Creates a change that sets the content or removes the file, whatever the current file is, and keeps
-    /// the executable bit.
+    /// Creates a change that sets the content or removes the file, whatever the current file is. The executable bit is
+    /// kept.
     #[must_use]
     pub fn new(path: &'c Path, content: Option<&'c [u8]>) -> Self {
         Self { path, content, executable: None, expected: Expected::Anything }
@@ -42,10 +42,10 @@ pub enum Expected<'c> {
 pub enum Recovery {
     /// There was no interrupted write.
     Nothing,
-    /// No change had been made. The rest of the journal was removed.
+    /// No file had been changed. The rest of the journal was removed.
     Discarded,
-    /// All changes were completed; their number.
+    /// All changes were completed. Contains their number.
     Finished(usize),
-    /// All changes were rolled back; their number.
+    /// All changes were rolled back. Contains their number.
     RolledBack(usize),
 }

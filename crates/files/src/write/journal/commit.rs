@@ -1,7 +1,7 @@
-//! Committing the changes of a journal and rolling them back.
+//! Commits the changes of a journal and rolls them back.
 //!
-//! Both can be repeated from any point of interruption. All operations use handles of the two directories, so
-//! that replaced symlinks cannot point outside them.
+//! Both operations can be repeated after any interruption. They use handles of the two directories, so that replaced
+//! symlinks cannot lead outside of them.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -25,11 +25,11 @@ pub(super) struct CommitError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Attempt {
     First,
-    /// New content that is missing from the journal was moved to its path by an earlier attempt.
+    /// A repeated attempt. An earlier attempt has moved new content that is missing from the journal to its path.
     Again,
 }
 
-/// The error for a file that is neither the old one nor the new one.
+/// The error for a file that is neither the old file nor the new one.
 const CHANGED: &str = "another program changed it";
 
 /// Returns the name of the new content of the nth change.
@@ -68,7 +68,7 @@ impl<'c> Commit<'c> {
         })
     }
 
-    /// Makes all changes that are not made yet.
+    /// Makes all changes that have not been made yet.
     pub(super) fn make(&self, attempt: Attempt) -> Result<(), CommitError> {
         self.make_directories()?;
         self.each(|n, change| {
@@ -86,10 +86,10 @@ impl<'c> Commit<'c> {
 
     /// Rolls back all changes that were made.
     pub(super) fn roll_back(&self) -> Result<(), CommitError> {
-        // In reverse order, so that each change is undone in the state that it left.
+        // The changes are undone in reverse order, so that each one finds the state that it left.
         for (n, change) in self.changes.files.iter().enumerate().rev() {
             match self.roll_back_one(n, change) {
-                // The directory of the file was not created yet, or was removed by another program.
+                // The directory of the file was not created yet, or another program removed it.
                 Err(error) if is_missing(&error) => {}
                 Err(cause) => return Err(self.commit_error(change, cause)),
                 Ok(()) => {}
@@ -97,7 +97,7 @@ impl<'c> Commit<'c> {
         }
         self.sync_directories();
         for directory in self.changes.directories.iter().rev() {
-            // Files that others put there are kept, with their directory.
+            // A directory that contains files of other programs is kept.
             let _ = self.root.remove_dir(directory);
         }
         Ok(())
@@ -139,7 +139,7 @@ impl<'c> Commit<'c> {
     pub(super) fn roll_back_one(&self, n: usize, change: &ListedChange) -> io::Result<()> {
         let (new, old) = (new_content_name(n), old_content_name(n));
         match change.way {
-            // Content that is missing from the journal was moved to its path.
+            // If the content is missing from the journal, it was moved to its path.
             ChangeMode::Create if !self.has_content(&new) => self.remove(&change.path),
             ChangeMode::Replace if !self.has_content(&new) && self.has_content(&old) => {
                 self.move_to(&old, &change.path)
@@ -161,7 +161,7 @@ impl<'c> Commit<'c> {
     /// Moves a file of the journal to its path.
     fn move_to(&self, text: &Path, path: &Path) -> io::Result<()> {
         match self.journal.rename(text, &self.root, path) {
-            // Another file system is mounted there.
+            // The path is on another file system.
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => self.copy_to(text, path),
             other => other,
         }
@@ -207,13 +207,13 @@ impl<'c> Commit<'c> {
         let paths: BTreeSet<_> =
             files.chain(&self.changes.directories).map(|path| parent_directory(path)).collect();
         for path in paths {
-            // Some file systems do not support this; there is no alternative then.
+            // Some file systems do not support this, and there is no alternative.
             let _ = self.root.open_dir(path).and_then(|directory| directory.into_std_file().sync_all());
         }
     }
 }
 
-/// Sets the mode of a file to that of another one, unless it is equal: only the owner may set it.
+/// Sets the mode of a file to that of another one. An equal mode is not set, since only the owner may set it.
 fn keep_mode(from: &File, to: &File) -> io::Result<()> {
     let expected = from.metadata()?.permissions();
     if to.metadata()?.permissions() == expected { Ok(()) } else { to.set_permissions(expected) }

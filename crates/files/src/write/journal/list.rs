@@ -20,10 +20,10 @@ const TAKING_BACK: &str = "taking-back";
 /// An incomplete list.
 pub(super) const NEW: &str = "list.new";
 
-/// The files that exist as long as the journal is needed.
+/// The files that exist while the journal is needed.
 const NAMES: [&str; 2] = [READY, TAKING_BACK];
 
-/// The lock file, which is held while a journal is used.
+/// The lock file. It is locked while a journal is used.
 pub(super) const LOCK: &str = "lock";
 
 /// The changes to make, in order.
@@ -31,8 +31,8 @@ pub(super) const LOCK: &str = "lock";
 #[serde(deny_unknown_fields)]
 pub(super) struct Changes {
     version: u32,
-    /// The identity of the lock file in the file system of this machine. The author of a cloned repository
-    /// cannot know it, so a journal that came with the repository is never executed.
+    /// The identity of the lock file in the file system of this machine. The author of a cloned repository cannot know
+    /// it, so a journal in the repository is never executed.
     lock: String,
     /// The directories to create, parents first. All paths are relative to the directory that contains the
     /// journal.
@@ -53,16 +53,15 @@ pub(super) struct ListedChange {
     pub new: Option<String>,
 }
 
-/// The way to change a file.
+/// The way in which a file is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum ChangeMode {
     /// Create the file.
     Create,
-    /// Replace the file with a new one.
+    /// Replaces the file by a new one.
     Replace,
-    /// Write the new content in place, since the file has several hard links, or an owner that a new file
-    /// cannot get.
+    /// Writes the new content into the file, since it has several hard links, or an owner that a new file cannot get.
     Write,
     /// Remove the file.
     Remove,
@@ -71,11 +70,11 @@ pub(super) enum ChangeMode {
 /// The state of a journal.
 #[derive(Debug)]
 pub(super) enum JournalState {
-    /// In preparation. No file was changed.
+    /// The journal is being prepared. No file was changed.
     Preparing,
-    /// Prepared. Any file may have been changed.
+    /// The journal is prepared. Any file may have been changed.
     Ready(Changes),
-    /// In rollback. Some changes may have been rolled back.
+    /// The journal is being rolled back. Some changes may already have been rolled back.
     RollingBack(Changes),
 }
 
@@ -88,8 +87,7 @@ impl Changes {
         Ok(Self { version: VERSION, lock: stamp::of_lock(&journal.join(LOCK))?, directories, files })
     }
 
-    /// Writes the list, which completes the preparation: from now on, the changes are completed after an
-    /// interruption.
+    /// Writes the list, which completes the preparation. After an interruption from now on, the changes are completed.
     pub(super) fn write(&self, journal: &Path) -> io::Result<()> {
         let text = serde_json::to_vec(self)?;
         let new = journal.join(NEW);
@@ -108,7 +106,7 @@ impl Changes {
         Ok(())
     }
 
-    /// Removes the list: the rest of the journal is not needed any more.
+    /// Removes the list. The rest of the journal is not needed any more.
     pub(super) fn remove(journal: &Path) -> io::Result<()> {
         for name in NAMES {
             match fs::remove_file(journal.join(name)) {

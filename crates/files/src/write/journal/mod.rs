@@ -1,9 +1,9 @@
-//! Atomic changes of many files: all or none, even if the program is interrupted.
+//! Atomic changes of many files: either all or none are made, even if the program is interrupted.
 //!
-//! The new content is written to a directory `.kubectl-smp-journal` in the changed directory, with hard links
-//! to the old files. When all content is on disk, the list of changes is moved into the journal by a rename. If the
-//! program is interrupted before that, nothing has changed. If it is interrupted after that, the next program that
-//! writes there, or [`recover`], completes the changes or rolls all of them back.
+//! The new content is written to a directory `.kubectl-smp-journal` in the changed directory, with hard links to the
+//! old files. After all content is on disk, the list of changes is moved into the journal by a rename. If the program
+//! is interrupted before that, nothing has changed. If it is interrupted after that, the next program that writes into
+//! the directory, or [`recover`], completes all changes or rolls them back.
 
 mod change;
 mod commit;
@@ -33,8 +33,8 @@ pub const JOURNAL: &str = ".kubectl-smp-journal";
 
 /// Changes files in and below a directory: all of them, or none.
 ///
-/// An interrupted write there is completed or rolled back first. Files keep their mode and owner. A file with
-/// several hard links keeps them.
+/// An interrupted write in the directory is completed or rolled back first. Files keep their mode and owner. A file
+/// with several hard links keeps them.
 ///
 /// # Errors
 /// A file cannot be written or removed, is read-only, or is outside of the directory. No file is changed then.
@@ -62,8 +62,8 @@ pub fn recover(directory: &Path, waiting: LockMode) -> Result<Recovery> {
     Journal::open(&root, waiting)?.recover()
 }
 
-/// Completes or rolls back an interrupted write in a directory or in a parent directory. Otherwise its
-/// completion would later overwrite what is written now.
+/// Completes or rolls back an interrupted write in a directory or in a parent directory. If it were completed later, it
+/// would overwrite files that are written now.
 ///
 /// # Errors
 /// Same as [`recover`].
@@ -74,8 +74,7 @@ pub fn recover_directory_and_parents(directory: &Path) -> Result<()> {
     }
 }
 
-/// Checks that no interrupted write is pending for a directory, whose files could otherwise be a mix of old
-/// and new ones.
+/// Checks that no interrupted write is pending for a directory. Otherwise its files could be a mix of old and new ones.
 ///
 /// # Errors
 /// A write to the directory or to a parent directory is in progress or was interrupted.
@@ -86,7 +85,7 @@ pub fn check_no_pending_write(tree: &dyn FileTree, directory: &Path) -> Result<(
     Err(Diagnostic::error(Code::Io, message).help(format!("run `kubectl smp recover {shown}`")))
 }
 
-/// Returns the nearest directory upward with an interrupted write. Journals that were not written on this
+/// Returns the directory or nearest parent directory with an interrupted write. Journals that were not written on this
 /// machine are ignored.
 fn find_interrupted(directory: &Path) -> Option<PathBuf> {
     let real = directory.is_relative().then(|| directory.canonicalize().ok());
@@ -107,7 +106,7 @@ fn change_all(directory: &Path, changes: &[FileChange<'_>]) -> Result<()> {
     recover_directory_and_parents(&root)?;
     let journal = Journal::open(&root, LockMode::Wait)?;
     if journal.is_pending() {
-        // Another program was interrupted just now, or the journal is invalid.
+        // Another program was just interrupted, or the journal is invalid.
         journal.recover()?;
         return change_all(directory, changes);
     }
@@ -123,7 +122,7 @@ fn change_all(directory: &Path, changes: &[FileChange<'_>]) -> Result<()> {
     }
 }
 
-/// Directories that are created for files, and removed again unless the files are written.
+/// Directories that are created for files. They are removed unless the files are written.
 struct NewDirectories(Vec<PathBuf>);
 
 impl NewDirectories {
@@ -154,7 +153,7 @@ impl Drop for NewDirectories {
     fn drop(&mut self) {
         let mut registered = cleanup::lock_registered();
         for path in &self.0 {
-            // A directory with files of others is kept.
+            // A directory to which another program has added files cannot be removed, and is kept.
             let _ = fs::remove_dir(path);
             registered.remove(path);
         }
@@ -187,15 +186,15 @@ impl<'r> Journal<'r> {
                 return Err(in_use(root));
             }
             match lock(&path.join(LOCK), waiting) {
-                // The previous holder has just removed it.
+                // The previous holder has just removed the directory.
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
                 _ => {}
             }
         }
     }
 
-    /// Creates and locks the journal, unless another program holds it. Only a journal without pending changes
-    /// is registered for removal when the program is terminated.
+    /// Creates and locks the journal. Returns `None` if another program holds the lock. Only a journal without pending
+    /// changes is registered to be removed when the program is terminated.
     fn try_open(root: &'r Path, path: &Path) -> io::Result<Option<Self>> {
         let mut registered = cleanup::lock_registered();
         permission::make_private_directory(path)?;
@@ -208,7 +207,7 @@ impl<'r> Journal<'r> {
                 }
                 Ok(Some(journal))
             }
-            // The previous holder has just removed it.
+            // The previous holder has just removed the directory.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => {
                 let _ = fs::remove_dir(path);
@@ -231,7 +230,7 @@ impl<'r> Journal<'r> {
 
     /// Makes prepared changes. Rolls them back if one of them fails.
     fn commit(self, changes: &Changes) -> Result<()> {
-        // While this guard is held, `cleanup::end` waits.
+        // While this guard exists, `cleanup::remove_all` waits.
         let mut registered = cleanup::lock_registered();
         registered.remove(&self.path);
         let failed =
@@ -257,7 +256,7 @@ impl<'r> Journal<'r> {
 
     /// Completes or rolls back the interrupted write of another program.
     fn recover(self) -> Result<Recovery> {
-        // While this guard is held, `cleanup::end` waits.
+        // While this guard exists, `cleanup::remove_all` waits.
         let mut registered = cleanup::lock_registered();
         registered.remove(&self.path);
         let recovery = match JournalState::read(&self.path).map_err(|error| self.invalid_journal(&error))? {
@@ -277,8 +276,7 @@ impl<'r> Journal<'r> {
         self.remove().map(|()| recovery)
     }
 
-    /// Opens an interrupted write. Fails if a file was changed since: it must not be overwritten with either
-    /// content.
+    /// Opens an interrupted write. Fails if a file has changed since then, because it must not be overwritten.
     fn open_interrupted<'c>(&'c self, changes: &'c Changes) -> Result<Commit<'c>> {
         let commit = Commit::new(changes, self.root, &self.path);
         commit.and_then(|commit| commit.check().map(|()| commit)).map_err(|CommitError { path, cause }| {
@@ -330,7 +328,7 @@ impl<'r> Journal<'r> {
         self.remove()
     }
 
-    /// Removes the journal, unless changes are pending. The caller must hold the registered paths, so that
+    /// Removes the journal unless changes are pending. The caller must hold the lock of the registered paths, so that
     /// the program is not terminated in between.
     fn remove(&self) -> Result<()> {
         if self.is_pending() {
@@ -339,7 +337,7 @@ impl<'r> Journal<'r> {
         let removed = self.clear().and_then(|()| {
             fs::remove_file(self.path.join(LOCK))?;
             match fs::remove_dir(&self.path) {
-                // Another program that waited for the lock created a new one, or put a file there.
+                // Another program that waited for the lock has created a new file in the directory.
                 Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => Err(error),
                 _ => Ok(()),
             }

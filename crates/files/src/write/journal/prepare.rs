@@ -1,4 +1,4 @@
-//! Preparing a journal: writing all content to disk before the first file is changed.
+//! Prepares a journal: writes all content to disk before the first file is changed.
 
 use std::fs::{self, Metadata};
 use std::io::{self, Write as _};
@@ -20,8 +20,8 @@ use super::list::{ChangeMode, Changes, ListedChange};
 use crate::tree::may_run;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// The number of files that are flushed to disk at a time. Each flush takes milliseconds, and the disk
-/// combines concurrent ones.
+/// The number of files that are flushed to disk in parallel. Each flush takes milliseconds, and the disk combines
+/// concurrent ones.
 const FLUSHES: usize = 32;
 
 /// A change whose path is resolved.
@@ -57,7 +57,7 @@ impl Expected<'_> {
 }
 
 impl FileChange<'_> {
-    /// Returns true if the file is already in the requested state.
+    /// Returns true if the current file already has the state that the change requests.
     fn is_there(&self, path: &Path, current: &Metadata) -> bool {
         let may_run = self.executable.is_none_or(|executable| may_run(current) == executable);
         may_run
@@ -157,7 +157,7 @@ fn resolve_path(change: &FileChange<'_>) -> Result<Option<(PathBuf, Option<Metad
     }
 }
 
-/// Checks that no two changes are for the same file.
+/// Checks that no file has two changes.
 fn check_distinct(resolved: &[ResolvedChange<'_>]) -> Result<()> {
     let mut files: FxHashMap<FileIdentity<'_>, &Path> = FxHashMap::default();
     for one in resolved {
@@ -182,7 +182,7 @@ impl ResolvedChange<'_> {
         FileIdentity::Path(&self.path)
     }
 
-    /// Writes the new content to the journal, and keeps the old file there.
+    /// Writes the new content to the journal, and keeps the old file in it.
     fn prepare(&self, n: usize, at: &JournalDirectories) -> io::Result<PreparedChange> {
         let old = self.old.as_ref().map(stamp::stamp_of);
         let Some(content) = self.change.content else {
@@ -197,12 +197,12 @@ impl ResolvedChange<'_> {
             None => ChangeMode::Create,
             Some(old) => match permission::keep(&new, old)? {
                 Ownership::Kept if permission::names(old) == 1 => ChangeMode::Replace,
-                // Other hard links must get the new content, too, and a new file cannot get this owner.
+                // The other hard links must also get the new content, or a new file cannot get this owner.
                 Ownership::Kept | Ownership::Changed => ChangeMode::Write,
             },
         };
         if let Some(executable) = self.change.executable {
-            // A file with several hard links or of another owner is written in place and keeps its mode.
+            // The file is written in place because of its hard links or its owner, and keeps its mode.
             permission::set_executable(&new, executable)?;
         }
         new.write_all(content)?;

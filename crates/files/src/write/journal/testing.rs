@@ -6,7 +6,7 @@ use super::commit::Commit;
 use super::list::Changes;
 use super::{FileChange, Journal, LockMode, prepare};
 
-/// Prepares changes, makes `made` of them, rolls `back` of these back if given, and stops.
+/// Prepares changes, makes `made` of them, rolls back `back` of these if it is set, and stops.
 pub(in super::super) fn interrupt(root: &Path, changes: &[FileChange<'_>], made: usize, back: Option<usize>) {
     let plan = prepare::plan(changes, root).expect("resolved paths");
     let journal = Journal::open(root, LockMode::Try).expect("a journal");

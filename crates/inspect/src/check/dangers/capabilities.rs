@@ -1,4 +1,4 @@
-//! The Linux capabilities of containers.
+//! The Linux capabilities that a container gains.
 
 use std::collections::BTreeSet;
 
@@ -28,9 +28,9 @@ const ALL: &str = "ALL";
 
 /// The capabilities that a container gains.
 pub(super) struct Gained {
-    /// Those that the new side adds.
+    /// Capabilities that only the new version adds.
     pub added: Vec<String>,
-    /// Those that the old side dropped.
+    /// Default capabilities that only the old version dropped.
     pub restored: Vec<String>,
 }
 
@@ -57,7 +57,7 @@ fn effective(context: Option<&Node>) -> BTreeSet<String> {
     all.filter(|name| !dropped.contains(name)).collect()
 }
 
-/// Returns the names of a list, without the prefix that some manifests write.
+/// Returns the names in a list, without the prefix `CAP_` that some manifests use.
 fn listed(context: Option<&Node>, list: &str) -> BTreeSet<String> {
     let names = entries(context.and_then(|context| context.get_path(&["capabilities", list])));
     let name = |node: &Node| {

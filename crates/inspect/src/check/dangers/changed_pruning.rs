@@ -32,7 +32,7 @@ const FIELDS: [&[&str]; 3] = [
     &["spec", "template", "spec", "syncPolicy", "automated", "prune"],
 ];
 
-/// The annotations that exclude an object from pruning, and the option that they contain then.
+/// The annotations that exclude an object from pruning, each with the option that it must contain.
 const ANNOTATIONS: [(&str, &str); 2] =
     [("argocd.argoproj.io/sync-options", "prune=false"), ("kustomize.toolkit.fluxcd.io/prune", "disabled")];
 
@@ -49,14 +49,14 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     }
 }
 
-/// Returns the danger of a deleted object whose controller deletes all that it applied.
+/// Returns the danger of a deleted object whose controller then deletes all objects that it applied.
 fn deleted(old: &Node) -> Option<Danger> {
     let value = |path: &[&str]| text(old.get_path(path));
     let has_finalizer = entries(old.get_path(&["metadata", "finalizers"]))
         .iter()
         .any(|one| text(Some(one)).is_some_and(|name| name.starts_with("resources-finalizer.argocd")));
     let prunes = has_finalizer || FIELDS.iter().any(|path| value(path) == Some("true"));
-    // Flux deletes nothing with a suspended object, or one whose objects must stay.
+    // Flux deletes no objects if the deleted object is suspended or its `deletionPolicy` keeps them.
     let is_kept = value(&["spec", "suspend"]) == Some("true")
         || value(&["spec", "deletionPolicy"]) == Some("Orphan")
         || value(&["spec", "syncPolicy", "preserveResourcesOnDeletion"]) == Some("true");

@@ -27,7 +27,7 @@ pub(super) static RULE: Rule = Rule {
 
 const BEFORE: &str = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec:\n  accessModes: [ReadWriteOnce]\n  resources: {requests: {storage: 1Gi}}\n";
 
-/// The kinds by group.
+/// The kinds of objects that contain data, by group.
 const KINDS: [(&str, &[&str]); 3] = [
     ("", &["PersistentVolumeClaim", "PersistentVolume", "Namespace"]),
     ("apps", &["StatefulSet"]),
@@ -76,7 +76,7 @@ fn removed_versions(object: &ChangedObject<'_>) -> Vec<Danger> {
     gone.filter(|name| !left.contains(&Some(*name))).map(danger).collect()
 }
 
-/// Returns the consequence of a deletion, as the end of a sentence.
+/// Returns the consequence of a deletion, as the last part of a sentence.
 fn consequence(object: &ChangedObject<'_>) -> &'static str {
     let [retention, _] = object.texts(&["spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted"]);
     match object.id.gvk.kind.as_str() {

@@ -42,14 +42,15 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
         new.push((["spec", "hostnames"].map(str::to_string).to_vec(), "*".to_string()));
     }
     if is_route && known.is_empty() {
-        // The listeners limit the hosts of a route without hosts.
+        // A route without hosts serves all hosts of its listeners.
         known.insert("*".to_string());
     }
     new.retain(|(_, host)| !known.contains(host));
     new.into_iter().map(|(path, host)| Danger::at(&path, format!("the host `{host}` is served"))).collect()
 }
 
-/// Returns the hosts of a route or gateway, with their paths. An absent host matches all.
+/// Returns the field path and the host of each Ingress rule, Gateway listener and route hostname. An absent host is
+/// `*`, which matches all hosts.
 fn hosts(node: Option<&Node>) -> Vec<(Vec<String>, String)> {
     let mut all = Vec::new();
     for (list, field) in [("rules", "host"), ("listeners", "hostname")] {

@@ -37,20 +37,21 @@ impl<'i> ImageName<'i> {
         }
     }
 
-    /// Returns true if the image may change without another name: no digest, and no number or variable in its tag.
+    /// Returns true if the image may change although its name stays the same: there is no digest, and the tag contains
+    /// neither a number nor a variable.
     #[must_use]
     pub fn is_mutable(&self) -> bool {
         self.digest.is_none()
             && !self.tag.is_some_and(|tag| tag.contains(|c: char| c.is_ascii_digit() || c == '$'))
     }
 
-    /// Returns the major version of the tag: the number before the first dot, also behind `v`.
+    /// Returns the major version of the tag: the number before the first dot, with or without the prefix `v`.
     #[must_use]
     pub fn major(&self) -> Option<u64> {
         let tag = self.tag?;
         let number = tag.strip_prefix('v').unwrap_or(tag);
         let digits = number.split(|c: char| !c.is_ascii_digit()).next()?;
-        // A hash or a date is not a version.
+        // A hash or date is not a version.
         let is_version = match number[digits.len()..].chars().next() {
             None => digits.len() <= 3,
             Some(c) => matches!(c, '.' | '-' | '_' | '+') && digits.len() <= 4,

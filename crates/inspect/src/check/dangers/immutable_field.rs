@@ -31,7 +31,7 @@ pub(super) static RULE: Rule = Rule {
 
 const BEFORE: &str = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  replicas: 1\n  serviceName: db\n  selector: {matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    spec:\n      containers: [{name: db, image: \"postgres:17\"}]\n";
 
-/// A kind, the part of it that is immutable, and the fields of that part that may change.
+/// A kind, the path of the part that is immutable, and the fields of that part that may change.
 type Immutable = (&'static str, &'static str, &'static [&'static str], &'static [&'static str]);
 
 const IMMUTABLE: [Immutable; 23] = [
@@ -60,7 +60,7 @@ const IMMUTABLE: [Immutable; 23] = [
     ("apiextensions.k8s.io", "CustomResourceDefinition", &["spec", "group"], &[]),
 ];
 
-/// The fields of a StatefulSet that may change.
+/// The fields of a StatefulSet's spec that may change.
 const STATEFUL_SET: [&str; 7] = [
     "replicas",
     "template",
@@ -97,7 +97,8 @@ fn changed_spec(object: &ChangedObject<'_>) -> Vec<Danger> {
         let [before, after] = stored.each_ref().map(|side| side.as_ref()?.get_path(path));
         let path: Vec<String> = path.iter().map(ToString::to_string).collect();
         for field in changed_fields([before, after], mutable) {
-            // A Service without clusterIP gets one from the API server, and a PersistentVolumeClaim its class.
+            // The API server sets the clusterIP of a Service and the storage class of a PersistentVolumeClaim if they
+            // are absent.
             let is_defaulted = after.is_none() && group.is_empty() && *kind != "Secret";
             if !is_defaulted {
                 let path: Vec<String> = path.iter().cloned().chain(field).collect();
@@ -111,14 +112,14 @@ fn changed_spec(object: &ChangedObject<'_>) -> Vec<Danger> {
     found
 }
 
-/// Returns an object as the API server stores it: with the defaults of the fields that it leaves out.
+/// Returns an object as the API server stores it, with the defaults of absent fields.
 fn with_defaults(node: &Node) -> Node {
     let mut json = node.to_json_value();
     defaults::fill(&mut json, &Schema::embedded());
     Node::from(&json)
 }
 
-/// Returns the fields of a map that differ, or an empty path if the whole value differs.
+/// Returns the paths of the fields of a map that differ, or an empty path if the whole value differs.
 fn changed_fields([old, new]: [Option<&Node>; 2], mutable: &[&str]) -> Vec<Option<String>> {
     if mutable.is_empty() {
         return if old == new { Vec::new() } else { vec![None] };

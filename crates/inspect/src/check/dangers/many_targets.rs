@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-/// The number of targets from which a change by one line is reported.
+/// The minimum number of targets that one changed line must affect to be reported.
 pub const MANY_TARGETS: usize = 20;
 
 pub(super) static RULE: Rule = Rule {

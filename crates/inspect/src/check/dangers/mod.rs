@@ -1,4 +1,4 @@
-//! Rules about dangerous changes, one file each. `diff` reports them for two builds of a target.
+//! The rules about dangerous changes, one file each. `diff` runs them to compare two builds of a target.
 
 mod capabilities;
 mod image_name;

@@ -36,7 +36,7 @@ pub(super) static RULE: Rule = Rule {
     ..DANGER
 };
 
-/// The last words of names of settings, whose values are not secrets.
+/// The last words of names of settings whose values are not secrets.
 const SETTINGS: &str = "\
     age algorithm attempts audience count days dir directory disabled duration enable enabled endpoint \
     expiration expiry field file format header host hours interval issuer length lifetime limit max \
@@ -53,14 +53,15 @@ static HARMLESS: LazyLock<Regex> = LazyLock::new(|| {
 /// Placeholders that a tool replaces.
 static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\$[({]|^\$\w+$|^<.*>$|\{\{|^ENC\["));
 
-/// The name of a setting that refers to the Secret of a password. (`TOKEN_SECRET` is a secret itself.)
+/// Matches names of settings whose value is the name of a Secret, such as `passwordSecret`. `TOKEN_SECRET` does not
+/// match, since its value is a secret.
 static SECRET_OF_PASSWORD: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)(?:password|passwd|credentials?)[-_.]?secret$"));
 
-/// The name of an object, of several words.
+/// Matches names of objects that consist of several words.
 static OBJECT_NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[a-z][a-z0-9]*(?:-[a-z0-9]+)+$"));
 
-/// Private keys, and tokens with the prefix of their issuer.
+/// Matches private keys, and tokens with the prefix of their issuer.
 static CREDENTIAL: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*",
@@ -69,11 +70,11 @@ static CREDENTIAL: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// A command-line argument with a value: name and value.
+/// Matches a command-line argument with a value, and captures its name and value.
 static ARGUMENT: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"(?:^|\s)--?([A-Za-z][\w.-]*)=["']?([^\s"']+)"#));
 
-/// A URL with a password: the password.
+/// Matches a URL with a password, and captures the password.
 static URL_PASSWORD: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@]*:([^\s/@"',?#]+)@"#));
 
@@ -100,12 +101,12 @@ fn is_plain(name: &str, value: &str) -> bool {
     is_secret_key(name) && !is_harmless && !is_setting(name) && !is_secret_name(name, value)
 }
 
-/// Returns true if a setting such as `smtp-password-secret` contains the name of a Secret.
+/// Returns true if the value of a setting such as `smtp-password-secret` is the name of a Secret.
 fn is_secret_name(name: &str, value: &str) -> bool {
     SECRET_OF_PASSWORD.is_match(name) && OBJECT_NAME.is_match(value)
 }
 
-/// Returns true if the last word of a name is that of a setting.
+/// Returns true if the last word of a name is in `SETTINGS`.
 fn is_setting(name: &str) -> bool {
     let last = name.rsplit(['_', '-', '.', '/']).next().unwrap_or(name);
     let has_lower = last.contains(|c: char| c.is_ascii_lowercase());
@@ -114,8 +115,9 @@ fn is_setting(name: &str) -> bool {
     SETTINGS.split_whitespace().any(|known| known == word)
 }
 
-/// Returns the dangers of values of a Secret that are not encrypted: of a new one as a whole, and of each key that had
-/// no such value before. Another value of a key, or the same value of another key, adds nothing.
+/// Returns the dangers of unencrypted values of a Secret. For a new Secret, this is one danger. Otherwise there is one
+/// for each key that had no such value before. A changed value, or a value that was moved to another key, is not a
+/// danger.
 fn secret_values(object: &ChangedObject<'_>) -> Vec<Danger> {
     let [old, new] = [object.old, object.new].map(|side| side.map(plain_values).unwrap_or_default());
     let keys: FxHashSet<&str> = old.iter().map(|one| one.key).collect();
@@ -190,7 +192,7 @@ fn config_keys(object: &ChangedObject<'_>) -> Vec<Danger> {
     added.map(|(key, _)| Danger::at(&["data", key], message(key))).collect()
 }
 
-/// Returns the dangers of values that contain credentials, in any field.
+/// Returns the dangers of values with credentials, in any field.
 fn credentials(object: &ChangedObject<'_>) -> Vec<Danger> {
     let Some(new) = object.new else { return Vec::new() };
     let old = object.old.into_iter().flat_map(Node::nodes).filter_map(|node| text(Some(node)));

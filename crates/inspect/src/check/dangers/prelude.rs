@@ -30,13 +30,13 @@ pub(super) fn shown(node: &Node) -> &str {
     text(Some(node)).unwrap_or("a map or list")
 }
 
-/// An object of Flux, as it is before the changes of examples.
+/// A Flux Kustomization before the change in an example.
 pub(super) const FLUX_KUSTOMIZATION: &str = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps}\nspec:\n  interval: 10m\n  path: ./apps\n  prune: true\n  sourceRef: {kind: GitRepository, name: apps}\n";
 
-/// A Service, as it is before the changes of examples.
+/// A Service before the change in an example.
 pub(super) const SERVICE: &str = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  type: ClusterIP\n  selector: {app: web}\n  ports: [{port: 80}]\n";
 
-/// A Deployment, as it is before the changes of examples.
+/// A Deployment before the change in an example.
 pub(super) const DEPLOYMENT: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.27\"}]\n";
 
 /// The files of an example: an object before and after a change.

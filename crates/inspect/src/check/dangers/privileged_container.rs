@@ -29,11 +29,11 @@ pub(super) static RULE: Rule = Rule {
 
 const BEFORE: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.27\", securityContext: {privileged: false}}]\n";
 
-/// The fields of `securityContext` that give privileges.
+/// The fields of `securityContext` that grant privileges.
 const FIELDS: [&[&str]; 3] =
     [&["privileged"], &["allowPrivilegeEscalation"], &["windowsOptions", "hostProcess"]];
 
-/// The label that selects the Pod Security Standard of a namespace.
+/// The label with the Pod Security Standard that a namespace enforces.
 const LEVEL: &str = "pod-security.kubernetes.io/enforce";
 
 fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
@@ -44,7 +44,7 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
         for field in FIELDS {
             let [old, new] = sides.map(|context| text(context.and_then(|context| context.get_path(field))));
             let name = field.join(".");
-            // Escalation is allowed by default.
+            // `allowPrivilegeEscalation` is true by default.
             let default = (name == "allowPrivilegeEscalation").then_some("true");
             let is_gained = old.or(default) != Some("true") && new.or(default) == Some("true");
             if !is_gained || container.new.is_none() {
@@ -63,7 +63,8 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     found
 }
 
-/// Returns the dangers of capabilities that a container gains. A privileged one has all, which is reported for itself.
+/// Returns the dangers of capabilities that a container gains. A privileged container has all of them, which is
+/// reported separately.
 fn capabilities(container: &ChangedContainer<'_>, sides: [Option<&Node>; 2]) -> Vec<Danger> {
     let is_privileged = is_true(sides[1].and_then(|context| context.get("privileged")));
     if container.new.is_none() || is_privileged {

@@ -51,7 +51,7 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     entries(listeners[1]).iter().enumerate().filter(is_downgraded).map(danger).collect()
 }
 
-/// Returns the danger of hosts of an Ingress that had TLS and are still served.
+/// Returns the danger of hosts of an Ingress that had TLS and are still served, but without TLS.
 fn plain_hosts(object: &ChangedObject<'_>) -> Option<Danger> {
     let path = ["spec", "tls"];
     let [old, new] = object.values(&path).map(secured_hosts);
@@ -65,10 +65,10 @@ fn plain_hosts(object: &ChangedObject<'_>) -> Option<Danger> {
     (!plain.is_empty()).then(|| Danger::at(&path, message))
 }
 
-/// The text for all hosts.
+/// The text that represents all hosts.
 const ANY_HOST: &str = "*";
 
-/// Returns the hosts with TLS. An entry without hosts is for all.
+/// Returns the hosts with TLS. An entry without hosts applies to all hosts.
 fn secured_hosts(tls: Option<&Node>) -> FxHashSet<&str> {
     let hosts = entries(tls).iter().flat_map(|entry| {
         let hosts = entries(entry.get("hosts"));

@@ -48,7 +48,7 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     found
 }
 
-/// Returns the field that lets a container run as root after a change, and did not before it.
+/// Returns the field that allows a container to run as root after a change but not before it.
 fn root_field(pods: [Option<&Node>; 2], containers: [Option<&Node>; 2]) -> Option<&'static str> {
     let values = |field: &str| [0, 1].map(|side| effective(containers[side], pods[side], field));
     let [old, user] = values("runAsUser");
@@ -60,7 +60,8 @@ fn root_field(pods: [Option<&Node>; 2], containers: [Option<&Node>; 2]) -> Optio
     (is_root_possible && old == Some("true") && new != Some("true")).then_some("runAsNonRoot")
 }
 
-/// Returns a field of the security context of a container, which inherits those of its Pod.
+/// Returns a field of the security context of a container. It is inherited from the Pod if the container does not set
+/// it.
 fn effective<'n>(container: Option<&'n Node>, pod: Option<&'n Node>, field: &str) -> Option<&'n str> {
     let own = |node: Option<&'n Node>| text(node?.get_path(&["securityContext", field]));
     own(container).or_else(|| own(pod))

@@ -51,7 +51,7 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     found
 }
 
-/// Returns the fields of a webhook that change dangerously, with messages.
+/// Returns the fields of a webhook with a dangerous change, and the messages.
 fn changes_of(old: &Node, new: &Node) -> Vec<(&'static str, &'static str)> {
     let mut found = Vec::new();
     let policy = |node: &Node| text(node.get("failurePolicy")).unwrap_or("Fail").to_string();
@@ -82,7 +82,7 @@ fn changes_of(old: &Node, new: &Node) -> Vec<(&'static str, &'static str)> {
     found
 }
 
-/// Returns the CEL expressions of conditions, all of which a request must satisfy.
+/// Returns the CEL expressions of conditions. A request must satisfy all of them.
 fn expressions(conditions: Option<&Node>) -> BTreeSet<String> {
     entries(conditions)
         .iter()
@@ -91,7 +91,7 @@ fn expressions(conditions: Option<&Node>) -> BTreeSet<String> {
         .collect()
 }
 
-/// Returns true if the new rules match requests that none of the old rules matches.
+/// Returns true if the new rules match requests that no old rule matches.
 fn matches_more(old: &[Node], new: &[Node]) -> bool {
     let old: Vec<RequestRule<'_>> = old.iter().map(RequestRule::new).collect();
     new.iter().map(RequestRule::new).any(|rule| {
@@ -125,7 +125,8 @@ impl<'n> RequestRule<'n> {
         }
     }
 
-    /// Returns true if this rule matches an operation on a resource in all groups, versions and scopes of another.
+    /// Returns true if this rule matches an operation on a resource in all groups, versions and scopes that another
+    /// rule matches.
     fn covers(&self, other: &Self, operation: &str, resource: &str) -> bool {
         let has = |known: &[&str], word: &str| known.contains(&"*") || known.contains(&word);
         has(&self.operations, operation)
@@ -136,7 +137,7 @@ impl<'n> RequestRule<'n> {
     }
 }
 
-/// Returns true if one name of resources includes another. As in the API server, `pods/*` includes `pods`.
+/// Returns true if the resource name `known` includes `resource`. As in the API server, `pods/*` includes `pods`.
 fn covers_resource(known: &str, resource: &str) -> bool {
     let [known, resource] = [known, resource].map(|name| name.split_once('/').unwrap_or((name, "")));
     let has = |known: &str, word: &str| known == "*" || known == word;

@@ -61,7 +61,7 @@ fn known_subjects<'c>(object: &ChangedObject<'c>, old: &'c [Node], new: &[Node])
         let is_gone = kind == "ServiceAccount" && !kept.contains(one);
         let [_, id] = object.target.service_account(namespace, name).filter(|_| is_gone)?;
         let renamed = |namespace| [kind, namespace, id.name.as_str()];
-        // The subject of a service account without a namespace may state one or not.
+        // If the service account has no namespace, its subject may or may not have one.
         let kept = id.namespace.is_empty().then(|| renamed(namespace));
         Some(kept.into_iter().chain([renamed(id.namespace.as_str())]))
     };

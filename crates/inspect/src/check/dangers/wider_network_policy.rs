@@ -63,7 +63,8 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     found
 }
 
-/// Returns true if a policy restricts a direction. Without `policyTypes`, egress rules imply that of egress.
+/// Returns true if a policy restricts a direction. Without `policyTypes`, a policy restricts egress only if it has
+/// egress rules.
 fn isolates(policy: Option<&Node>, direction: &str) -> bool {
     let spec = |field: &str| entries(policy.and_then(|policy| policy.get_path(&["spec", field])));
     match spec("policyTypes") {
@@ -77,7 +78,7 @@ fn wider_rules(object: &ChangedObject<'_>, direction: &str, peers: &str) -> Vec<
     let [old, new] = [&old, &new].map(|lists| lists.iter().flat_map(Allowed::pairs).collect::<Vec<_>>());
     let known: HashSet<Pair<'_>> = old.iter().filter_map(|pair| pair.including().next()).collect();
     let wider: HashSet<Pair<'_>> = old.iter().flat_map(|pair| pair.including().skip(1)).collect();
-    // A peer that only replaces another one may allow less.
+    // A peer that only replaces another one may allow less traffic.
     let has_more = new.len() > old.len();
     let is_wider = |pair: &&AllowedPair<'_>| {
         let Some(own) = pair.including().next() else { return false };
@@ -94,7 +95,8 @@ fn wider_rules(object: &ChangedObject<'_>, direction: &str, peers: &str) -> Vec<
 /// The texts of a peer and a port.
 type Pair<'a> = (&'a str, &'a str);
 
-/// The peers and ports of a rule. Each is a list: its own text, then those of the less specific ones that include it.
+/// The peers and ports of a rule. For each of them, a list contains its own text, followed by the texts of less
+/// specific ones that include it.
 struct Allowed {
     rule: usize,
     peers: Vec<Vec<String>>,
@@ -116,7 +118,7 @@ struct AllowedPair<'a> {
 }
 
 impl<'a> AllowedPair<'a> {
-    /// Returns the pair itself, then the less specific ones.
+    /// Returns the pair itself, followed by the less specific pairs.
     fn including(&self) -> impl Iterator<Item = Pair<'a>> {
         let port = self.port;
         self.peer.iter().flat_map(move |peer| port.iter().map(move |port| (peer.as_str(), port.as_str())))
@@ -124,7 +126,7 @@ impl<'a> AllowedPair<'a> {
 }
 
 fn allowed_lists(rules: &[Node], peers: &str) -> Vec<Allowed> {
-    // An absent list allows all.
+    // If the list is absent, all peers or ports are allowed.
     let or_all = |all: Vec<Vec<String>>| if all.is_empty() { vec![vec![ALL.to_string()]] } else { all };
     let list = |(rule, node): (usize, &Node)| Allowed {
         rule,
@@ -134,10 +136,10 @@ fn allowed_lists(rules: &[Node], peers: &str) -> Vec<Allowed> {
     rules.iter().enumerate().map(list).collect()
 }
 
-/// The text of all peers, and of all ports.
+/// The text that represents all peers, and all ports.
 const ALL: &str = "";
 
-/// The text of all Pods of all namespaces.
+/// The text that represents all Pods of all namespaces.
 const ALL_PODS: &str = "{} {}";
 
 fn is_open(peer: &str) -> bool {
@@ -182,7 +184,7 @@ fn blocks_including(block: &Node) -> Vec<String> {
     all
 }
 
-/// Returns the texts of a peer of Pods, and of those with fewer requirements.
+/// Returns the texts of a peer that selects Pods, and of peers with fewer requirements.
 fn pods_including(peer: &Node) -> Vec<String> {
     let pods = selectors_including(&requirements(peer.get("podSelector")));
     let namespaces = match peer.get("namespaceSelector") {
@@ -194,7 +196,7 @@ fn pods_including(peer: &Node) -> Vec<String> {
         .collect()
 }
 
-/// Returns the texts of a selector, of those without one of its requirements, and of that without any.
+/// Returns the texts of a selector, of the selectors with one requirement less, and of the empty selector.
 fn selectors_including(all: &BTreeSet<String>) -> Vec<String> {
     let without = |left_out: &String| all.iter().filter(|one| *one != left_out).collect::<BTreeSet<_>>();
     let own = (!all.is_empty()).then(|| all.iter().collect());

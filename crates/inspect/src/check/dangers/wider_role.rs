@@ -27,10 +27,10 @@ pub(super) static RULE: Rule = Rule {
 
 const BEFORE: &str = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: reader}\nrules:\n- apiGroups: [\"\"]\n  resources: [pods]\n  verbs: [get, list]\n";
 
-/// The number of permissions that are listed in a message.
+/// The maximum number of permissions that are listed in a message.
 const MAX_LISTED: usize = 5;
 
-/// The labels of ClusterRoles whose permissions the default roles include.
+/// The labels that add the permissions of a ClusterRole to a default role.
 const AGGREGATION_LABELS: [&str; 3] = [
     "rbac.authorization.k8s.io/aggregate-to-admin",
     "rbac.authorization.k8s.io/aggregate-to-edit",
@@ -47,7 +47,7 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     let mut added: Vec<Permission> = permissions(Some(new));
     added.retain(|one| !old.iter().any(|known| covers(known, one)));
     if object.old.is_none() || is_label_added {
-        // A new role is a danger only if it allows everything, or adds secrets to another role.
+        // A new role is a danger only if it allows everything, or adds access to Secrets to another role.
         added.retain(|[verb, resource, ..]| {
             verb == "*" || resource == "*" || (is_label_added && resource == "secrets")
         });
@@ -62,12 +62,13 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     wider.into_iter().chain(wider_aggregation(object)).collect()
 }
 
-/// Returns the dangers of a role that includes the permissions of more roles.
+/// Returns the dangers of a ClusterRole that aggregates more ClusterRoles.
 fn wider_aggregation(object: &ChangedObject<'_>) -> Vec<Danger> {
     let path = ["aggregationRule", "clusterRoleSelectors"];
     let [old, new] = object.values(&path);
     let mut added = added_entries(old, new);
-    // A new role with a selector for its own parts is usual.
+    // A new aggregated ClusterRole normally selects the ClusterRoles that belong to it, so only an empty selector is
+    // reported.
     added.retain(|(_, selector)| object.old.is_some() || requirements(Some(selector)).is_empty());
     let danger = |(i, _): (usize, &Node)| {
         let message = "the role includes the permissions of more ClusterRoles";
@@ -114,7 +115,7 @@ fn shown_permission([verb, resource, group, name]: &Permission) -> String {
     format!("{verb} {resource}{name}")
 }
 
-/// Returns true if a permission includes another one. A permission without a name is for all objects.
+/// Returns true if the permission `known` includes `one`. A permission without a name applies to all objects.
 fn covers(known: &Permission, one: &Permission) -> bool {
     let is_covered = |i: usize| known[i] == one[i] || known[i] == "*";
     (0..3).all(is_covered) && (known[3].is_empty() || known[3] == one[3])

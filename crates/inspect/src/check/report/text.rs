@@ -16,7 +16,7 @@ pub fn summary(report: &CheckReport) -> String {
     let all = report.findings.len();
     let of = counted(report.targets, "target");
     let severities = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Note, "note")];
-    // Notes are rare, so their count is printed only if there are any.
+    // Notes are rare, so their number is printed only if there are any.
     let counts = severities.map(|(severity, word)| (count(severity), severity, word));
     let counts = counts.iter().filter(|(count, severity, _)| *count > 0 || *severity != Severity::Note);
     let counts: Vec<String> = counts.map(|(count, _, word)| counted(*count, word)).collect();

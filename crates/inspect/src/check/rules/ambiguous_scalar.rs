@@ -46,7 +46,7 @@ pub(in crate::check) struct PlainScalar<'n> {
 }
 
 impl<'n> PlainScalar<'n> {
-    /// Returns none for a scalar that is quoted or generated.
+    /// Creates the scalar, or returns `None` if it is quoted or generated.
     pub(in crate::check) fn new(node: &'n Node, cursor: Cursor<'n>, sources: &SourceMap) -> Option<Self> {
         let (at, value) = (node.span(), node.resolve()?);
         let written = sources.text_at(at)?;
@@ -55,7 +55,7 @@ impl<'n> PlainScalar<'n> {
         (is_read && !written.is_empty()).then_some(Self { at, written, value, cursor })
     }
 
-    /// Returns a finding if the type is surprising. It never contains the value, which may be a secret.
+    /// Returns a finding if the type is surprising. The finding never contains the value, which may be a secret.
     pub(in crate::check) fn surprise(&self, quoting: &ScalarFixes<'_, '_>) -> Option<Diagnostic> {
         match (self.cursor.type_kind(), self.value) {
             (TypeKind::Boolean, Resolved::Str(text)) => {
@@ -85,7 +85,7 @@ impl<'n> PlainScalar<'n> {
     }
 }
 
-/// Returns the printed form of a value that is not a string.
+/// Returns a value that is not a string as it is printed.
 fn printed(value: Resolved<'_>) -> Option<String> {
     match value {
         Resolved::Null => Some("null".into()),
@@ -105,7 +105,7 @@ pub(in crate::check) fn dates(target: &CheckedTarget<'_>, quoting: &ScalarFixes<
             let is_text = visit.cursor.type_kind() == TypeKind::String && visit.cursor.type_name().is_none();
             let Some(Resolved::Timestamp(_)) = visit.node.resolve().filter(|_| is_text) else { return };
             let Some(date) = PlainScalar::new(visit.node, visit.cursor, target.sources) else { return };
-            // The printed form equals the written one.
+            // The value is printed as it was written.
             if date.value == Resolved::Str(&date.written) {
                 return;
             }

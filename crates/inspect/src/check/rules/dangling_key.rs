@@ -56,7 +56,7 @@ fn check(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Vec<Diagnost
         let FoundObject::Built(found) = found else { return None };
         Some((found, keys(found).filter(|_| !objects.is_controller_output(found.id()))?))
     };
-    // Most references name no key.
+    // Most references refer to no key.
     let Some((found, keys)) = (!reference.keys.is_empty()).then(known).flatten() else { return Vec::new() };
     let missing = |(key, field): &(&Node, String)| {
         let expected = key.as_str().filter(|expected| !keys.contains(expected))?;
@@ -87,8 +87,7 @@ fn keys(found: &Resource) -> Option<Vec<&str>> {
     (!keys.is_empty() && !is_token && !is_injected(node)).then_some(keys)
 }
 
-/// Returns true if a label or annotation asks a controller to inject data, such as the CA certificates of a
-/// cluster.
+/// Returns true if a label or annotation makes a controller inject data, such as the CA certificates of a cluster.
 fn is_injected(node: &Node) -> bool {
     let maps =
         ["labels", "annotations"].map(|field| node.get_path(&["metadata", field]).and_then(Node::as_map));

@@ -38,7 +38,7 @@ const BAD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  co
 const GOOD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: web\n    image: nginx\n    \
                     ports: [{name: http, containerPort: 80}]\n    readinessProbe: {httpGet: {path: /, port: http}}\n";
 
-/// The kinds whose Pods have exactly the containers of the template; operators may add containers to others.
+/// The kinds whose Pods have exactly the containers of the template. For other kinds, an operator may add containers.
 const KINDS: [&str; 8] = [
     "CronJob",
     "DaemonSet",
@@ -53,7 +53,7 @@ const KINDS: [&str; 8] = [
 /// Names of ports that service meshes add to all Pods of a namespace.
 const INJECTED: [&str; 3] = ["http-envoy-prom", "linkerd-admin", "linkerd-proxy"];
 
-/// The port in an Ingress for AWS load balancers that refers to an action in an annotation.
+/// The port name in an Ingress for AWS load balancers that refers to an action in an annotation.
 const BY_ANNOTATION: &str = "use-annotation";
 
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
@@ -82,12 +82,12 @@ fn is_injected((labels, workload): WorkloadLabels<'_>) -> bool {
     maps.flat_map(Map::iter).any(|(key, _)| key.contains("inject"))
 }
 
-/// Returns the name of a port; none for a number.
+/// Returns the name of a port, or `None` for a number.
 fn port_name(port: &Node) -> Option<&str> {
     port.as_str().filter(|name| is_finished(name) && name.bytes().any(|byte| byte.is_ascii_alphabetic()))
 }
 
-/// Returns true if a port or name has no placeholder such as `${PORT}`.
+/// Returns true if a port or name contains no placeholder such as `${PORT}`.
 fn is_finished(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
@@ -98,12 +98,12 @@ fn names<'n>(containers: &[PodContainer<'n>]) -> Vec<&'n str> {
     ports.filter_map(|(_, port)| port.get("name")?.as_str()).collect()
 }
 
-/// Returns true if a port is known, or a placeholder may become it.
+/// Returns true if a port is known, or a known placeholder may be replaced by it.
 fn is_there(expected: &str, known: &[&str]) -> bool {
     known.iter().any(|name| *name == expected || !is_finished(name))
 }
 
-/// Checks the ports of probes and lifecycle handlers of a container.
+/// Checks the ports of the probes and lifecycle handlers of a container.
 fn handlers(container: &PodContainer<'_>, resource: &Resource) -> Vec<Diagnostic> {
     const HANDLERS: [&[&str]; 5] = [
         &["livenessProbe"],
@@ -163,14 +163,14 @@ fn backend(reference: &ObjectReference<'_>, target: &CheckedTarget<'_>) -> Optio
     let objects = &target.names().objects;
     let found = objects.find(&reference.kind, &reference.namespace, reference.text());
     let FoundObject::Built(service) = found else { return None };
-    // An ExternalName Service has the ports of another host.
+    // The ports of an ExternalName Service are those of another host.
     let kind = service.node().get_path(&["spec", "type"]).and_then(Node::as_str);
     let is_elsewhere = !is_service(service) || kind == Some("ExternalName");
     let ports: Vec<&Node> =
         entries(service.node().get_path(&["spec", "ports"])).map(|(_, port)| port).collect();
     let expected =
         port.scalar_text().filter(|expected| *expected != BY_ANNOTATION && is_finished(expected))?;
-    // Controllers accept the port of the Pods as well, though the API does not document it.
+    // Controllers also accept the port of the Pods, although the API does not document this.
     let has = |one: &&Node| {
         let mut own = ["name", "port", "targetPort"].into_iter().filter_map(|field| one.get(field));
         own.any(|own| own.scalar_text().is_some_and(|own| is_there(expected, &[own])))
@@ -184,7 +184,7 @@ fn backend(reference: &ObjectReference<'_>, target: &CheckedTarget<'_>) -> Optio
     Some(found.label(service.node().span().at_start(), "defined here"))
 }
 
-/// Creates a finding for a port, with a suggestion if a known name is similar.
+/// Creates a finding for a port. It suggests a known name that is similar.
 fn finding(message: String, port: &Node, known: &[&str]) -> Diagnostic {
     let found = Diagnostic::warning(RULE.code, message).at(port.span());
     match port_name(port).and_then(|expected| nearest_name(expected, known)) {

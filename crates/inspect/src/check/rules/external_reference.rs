@@ -1,4 +1,4 @@
-//! Rule: a reference resembles nothing in the build.
+//! Rule: no object of the build is similar to a missing referenced object.
 
 use super::misspelled_reference::missing;
 use crate::check::causes::Causes;

@@ -102,7 +102,7 @@ fn is_from_patch(resource: &Resource, visit: &FieldVisit<'_, '_>) -> bool {
     first.is_none_or(|write| write.by.name().starts_with("patches"))
 }
 
-/// Returns the directive that a field name is, or is a misspelling of.
+/// Returns the directive that a field name equals or misspells, if any.
 pub(in crate::check) fn intended_directive(field: &str) -> Option<String> {
     let (word, rest) = field.split_once('/').map_or((field, ""), |(word, _)| (word, &field[word.len()..]));
     let meant = word.strip_prefix('$').and_then(|_| nearest_name(word, &DIRECTIVES))?;

@@ -1,4 +1,4 @@
-//! Rule: a reference names a missing object, and the build has one that was most likely meant.
+//! Rule: a reference names a missing object, and the build contains the object that was probably intended.
 
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
@@ -66,7 +66,7 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     missing(target).filter_map(|(reference, meant)| Some(finding(reference, &meant?))).collect()
 }
 
-/// Returns the unresolved references, each with the object that was most likely meant.
+/// Returns the unresolved references, each with the object that was probably intended.
 pub(super) fn missing<'t, 'c>(
     target: &'t CheckedTarget<'c>,
 ) -> impl Iterator<Item = (&'t ObjectReference<'c>, Option<LikelyTarget>)> {
@@ -75,14 +75,14 @@ pub(super) fn missing<'t, 'c>(
     missing.map(|reference| (reference, likely_target(reference, &names.objects)))
 }
 
-/// Returns true if a reference resolves to nothing that is known.
+/// Returns true if a reference resolves to no known object.
 fn is_missing(reference: &ObjectReference<'_>, objects: &Objects<'_>, target: &CheckedTarget<'_>) -> bool {
     is_absent(reference, objects)
         && externals_of(reference, target).next().is_none()
         && !is_claimed(reference, objects)
 }
 
-/// Returns true if neither the build nor every cluster has the object of a reference.
+/// Returns true if the object of a reference is neither in the build nor in every cluster.
 fn is_absent(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> bool {
     let (kind, name) = (reference.kind.as_str(), reference.text());
     let namespace = if is_cluster_wide(kind) { "" } else { &reference.namespace };
@@ -113,7 +113,7 @@ fn is_cluster_wide(kind: &str) -> bool {
     matches!(kind, "ClusterRole")
 }
 
-/// Returns true if a StatefulSet creates a claim with that name for one of its Pods.
+/// Returns true if a StatefulSet creates the referenced PersistentVolumeClaim for one of its Pods.
 fn is_claimed(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> bool {
     reference.kind == "PersistentVolumeClaim"
         && objects
@@ -121,7 +121,7 @@ fn is_claimed(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> bool {
             .any(|set| reference.text().contains(set.as_str()))
 }
 
-/// The difference between a reference and the object that was most likely meant.
+/// The difference between a reference and the object that was probably intended.
 pub(super) enum LikelyTarget {
     /// An object has a similar name.
     Name(SmolStr),
@@ -135,10 +135,10 @@ const DEFAULT_NAMESPACE: &str = "default";
 /// The kinds that can be scaled.
 const SCALED: [&str; 4] = ["Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"];
 
-/// Returns what was most likely meant, or none if nothing in the build is similar.
+/// Returns the probably intended object, or `None` if no object of the build is similar.
 fn likely_target(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<LikelyTarget> {
     let (kind, namespace, name) = (reference.kind.as_str(), reference.namespace.as_str(), reference.text());
-    // Without a stated namespace, objects in the default namespace are candidates, too.
+    // If the reference has no namespace, objects in the default namespace are also candidates.
     let default = Some(DEFAULT_NAMESPACE).filter(|_| namespace.is_empty() && !is_cluster_wide(kind));
     let own = if is_cluster_wide(kind) { "" } else { namespace };
     let mut namespaces = [own].into_iter().chain(default);
@@ -154,28 +154,28 @@ fn likely_target(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Opti
     if let Some(other) = other_kind(reference, objects) {
         return Some(LikelyTarget::Kind(other));
     }
-    // A misspelled reference was not renamed together with its object. A reference that equals a former name is
-    // not misspelled.
+    // A misspelled reference was not renamed together with its object. A reference that equals a former name is not
+    // misspelled.
     let former = namespaces.find_map(|namespace| objects.similar_former(kind, namespace, name));
     let moved = || objects.similar_moved(kind, namespace, name);
     let is_stated = reference.stated.namespace.is_some();
     former.or_else(|| is_stated.then(moved).flatten()).map(LikelyTarget::Name)
 }
 
-/// Returns the namespace that was most likely meant, if the stated namespace is part of this build or resembles
-/// one that is. Objects in other namespaces are created elsewhere.
+/// Returns the probably intended namespace, if the namespace in the reference is part of this build or similar to one
+/// that is. Objects in other namespaces are created elsewhere.
 fn elsewhere(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<SmolStr> {
     let (kind, name) = (reference.kind.as_str(), reference.text());
     let now = objects.namespaces_of(kind, name);
     let former = objects.former_namespaces_of(kind, name);
-    // An implicit namespace moved together with the object that has the reference.
+    // If the reference has no namespace, it was moved together with the referring object.
     let former = former.iter().filter(|_| reference.stated.namespace.is_some());
     let near = now.iter().chain(former).find(|known| is_typo(&reference.namespace, known));
     let first = || now.first().filter(|_| objects.has_namespace(&reference.namespace));
     near.or_else(first).cloned()
 }
 
-/// Returns the kind of a scalable object with that name, if the stated kind cannot be scaled or has no such
+/// Returns the kind of a scalable object with the name, if the kind in the reference cannot be scaled or has no such
 /// object.
 fn other_kind(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<&'static str> {
     let kind = reference.kind.as_str();

@@ -61,7 +61,7 @@ const FIELDS: [&str; 9] = [
     "patchesJson6902",
 ];
 
-/// An entry: the location that is reported, and its name.
+/// The reported location of an entry, and its name.
 type EntryKey = (Span, SmolStr);
 
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
@@ -103,7 +103,7 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     .collect()
 }
 
-/// Returns the entries of a step, each with its possible locations; the first one is reported.
+/// Returns the entries of a step, each with its possible locations. The first location is reported.
 fn entries(writer: &Writer) -> Vec<(Vec<Span>, SmolStr)> {
     let field = writer.name.split('[').next().unwrap_or_default();
     if writer.location.is_none() || !FIELDS.contains(&field) {
@@ -123,19 +123,19 @@ fn key(cause: &Cause) -> EntryKey {
     (cause.location(), cause.name().clone())
 }
 
-/// Returns true if a step is a patch. A patch that names list entries also moves them.
+/// Returns true if a step is a patch. A patch also moves the list entries that it contains.
 fn is_patch(step: &Writer) -> bool {
     step.name.starts_with("patches")
 }
 
-/// Returns all keys by which a step may be recorded.
+/// Returns all keys with which a step may be recorded.
 fn keys(step: &Writer) -> impl Iterator<Item = EntryKey> {
     entries(step)
         .into_iter()
         .flat_map(|(locations, name)| locations.into_iter().map(move |location| (location, name.clone())))
 }
 
-/// Returns true if list entries from one source are in a different order than in that source.
+/// Returns true if list entries from one source have a different order than in that source.
 fn is_reordered(known: &ValueHistory) -> bool {
     let is_before_last = |entries: &[(Span, ValueHistory)]| {
         let mut last = FxHashMap::default();
@@ -153,7 +153,7 @@ fn origin(known: &ValueHistory) -> Option<Span> {
 
 /// Records the entries that had an effect on the values of a resource.
 fn record(history: &History, effective: &mut FxHashSet<EntryKey>) {
-    // A patch with a `test` operation fails the build if the test fails.
+    // A patch with a `test` operation has an effect: it fails the build if the test fails.
     effective.extend(history.steps_with_test_operations().map(|step| key(&Cause::from_writer(step))));
     effective.extend(history.removed().iter().map(|removed| key(&removed.by)));
     history.removed().iter().for_each(|removed| values(&removed.value, effective));
@@ -161,7 +161,7 @@ fn record(history: &History, effective: &mut FxHashSet<EntryKey>) {
 }
 
 fn values(known: &ValueHistory, effective: &mut FxHashSet<EntryKey>) {
-    // Most values have the same cause as the one before.
+    // Most values have the same cause as the previous one.
     let mut last = None;
     for cause in known.leaves().flat_map(changes).map(|write| &write.by) {
         let same = Some((cause.location(), cause.name()));

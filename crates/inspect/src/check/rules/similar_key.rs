@@ -1,4 +1,4 @@
-//! Rule: a patch adds a list entry whose name resembles an existing one.
+//! Rule: a patch adds a list entry whose name is similar to that of an existing entry.
 
 use crate::check::names::is_typo;
 use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
@@ -84,7 +84,7 @@ fn value(node: &Node, known: &ValueHistory, resource: &Resource, found: &mut Vec
     }
 }
 
-/// Returns true if a patch first wrote the name of an entry; none for an entry without a name.
+/// Returns true if a patch first wrote the name of an entry, or `None` for an entry without a name.
 fn is_from_patch(entry: &ValueHistory) -> Option<bool> {
     let ValueHistory::Map(fields) = entry else { return None };
     let (_, name) = fields.iter().find(|(name, _)| name == KEY)?;

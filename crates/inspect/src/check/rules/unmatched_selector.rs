@@ -1,4 +1,4 @@
-//! Rule: a selector matches no Pod of the build, but nearly does.
+//! Rule: a selector matches no Pod of the build, but is similar to the labels of one.
 
 use crate::check::causes::Causes;
 use crate::check::objects::namespace_of;
@@ -55,7 +55,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     finder: Finder::Target(find),
 };
 
-/// Returns the map of labels of a selector and its field path.
+/// Returns the labels of a selector, and their field path.
 fn selector(resource: &Resource) -> Option<(&Node, &'static str)> {
     let node = resource.node();
     let (path, shown): (&[&str], _) = match resource.id().gvk.kind.as_str() {
@@ -70,7 +70,7 @@ fn selector(resource: &Resource) -> Option<(&Node, &'static str)> {
     Some((labels, shown))
 }
 
-/// Labels that controllers set on Pods; no template has them.
+/// Labels that controllers set on Pods. Templates do not contain them.
 const CONTROLLERS: [&str; 7] = [
     "apps.kubernetes.io/pod-index",
     "controller-revision-hash",
@@ -85,11 +85,11 @@ fn is_of_controller(key: &str) -> bool {
     CONTROLLERS.contains(&key) || key.starts_with("batch.kubernetes.io/")
 }
 
-/// Values with which programs label their own Pods after leader election.
+/// Label values that programs set on their own Pods after leader election.
 const ROLES: [&str; 6] = ["leader", "master", "primary", "replica", "active", "standby"];
 
-/// Returns true if a label looks like a result of leader election: a role, or a boolean under a key that no
-/// template has, such as `vault-active: "true"`.
+/// Returns true if a label seems to be the result of a leader election: it contains a role, or a boolean for a key that
+/// no template has, such as `vault-active: "true"`.
 fn is_elected((key, value): LabelPair<'_>, labels: Option<&Node>) -> bool {
     let has_key = || labels.is_some_and(|labels| labels.get(key).is_some());
     match value.as_str() {
@@ -112,7 +112,7 @@ fn check(resource: &Resource, workloads: &Workloads<'_>, causes: &Causes<'_>) ->
     if best + 1 != expected.len() {
         return None;
     }
-    // A single label is weak evidence: some Pods must have nearly the same one.
+    // A single label is weak evidence, so some Pods must have a similar one.
     let alike = || workloads.find(namespace, |labels| is_alike(expected[0], labels));
     let (labels, workload) = if best == 0 { alike()? } else { nearest };
     let (key, value) = *expected.iter().find(|pair| !has_label(labels, **pair))?;
@@ -132,8 +132,8 @@ fn check(resource: &Resource, workloads: &Workloads<'_>, causes: &Causes<'_>) ->
     })
 }
 
-/// Returns true if labels nearly contain a pair: a similar value under the same key, or the same value under
-/// another key.
+/// Returns true if labels contain a similar pair: a similar value with the same key, or the same value with another
+/// key.
 fn is_alike((key, value): LabelPair<'_>, labels: Option<&Node>) -> bool {
     let Some(expected) = value.as_str() else { return false };
     labels.and_then(Node::as_map).is_some_and(|labels| {

@@ -38,9 +38,9 @@ pub(in crate::check) static RULE: Rule = Rule {
     finder: Finder::Run,
 };
 
-/// Checks the directories of all kustomizations that were read. Each finding comes with the index of its target:
-/// the one in the directory, else the nearest one above it, else the first one with the rule enabled. Targets with
-/// the rule disabled get no findings.
+/// Checks the directories of all kustomizations that were read. Each finding has the index of its target: the one in
+/// the same directory, otherwise the nearest one in a parent directory, otherwise the first one with the rule enabled.
+/// Targets for which the rule is disabled get no findings.
 pub(in crate::check) fn find(
     files: LocalFiles<'_>,
     sources: &SourceMap,

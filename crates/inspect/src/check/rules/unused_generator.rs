@@ -56,7 +56,7 @@ const GENERATORS: [&str; 2] = ["configMapGenerator", "secretGenerator"];
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     let candidates: Vec<(&Resource, &Write)> =
         target.resources().filter_map(|resource| Some((resource, generated(resource)?))).collect();
-    // A build of ConfigMaps and Secrets only is meant for others.
+    // A build with only ConfigMaps and Secrets is intended for use by other builds.
     let is_alone =
         target.resources().all(|resource| matches!(resource.id().gvk.kind.as_str(), "ConfigMap" | "Secret"));
     if candidates.is_empty() || is_alone {
@@ -64,7 +64,8 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     }
     let (sources, texts) = (sources(target), mentioned_texts(target.resources()));
     let is_named = |resource: &Resource| {
-        // A reference without the hash counts, too: another overlay with a namespace may generate the same object.
+        // A reference without the hash is also sufficient: another overlay with a namespace may generate the same
+        // object.
         let (name, original) = (resource.id().name.as_str(), resource.original_id().name.as_str());
         texts.contains(name) || texts.contains(original) || sources.contains(original)
     };
@@ -95,7 +96,7 @@ fn generated(resource: &Resource) -> Option<&Write> {
     (is_generated && is_hashed && !own_labels).then_some(made)
 }
 
-/// Returns the words of replacements and variables, which may use values of the objects they name.
+/// Returns the words of replacements and variables, which may use values of the objects whose names they contain.
 fn sources(target: &CheckedTarget<'_>) -> FxHashSet<String> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
     let words = |text: &str| text.split(|c| !is_word(c)).map(str::to_string).collect::<Vec<_>>();
@@ -108,8 +109,8 @@ fn sources(target: &CheckedTarget<'_>) -> FxHashSet<String> {
             files.extend(locations.map(|at| target.sources.outermost(at).source));
         }
     }
-    // Only the name of a variable has a location. The generator mentions the object once in the same file, so a
-    // second occurrence is a reference.
+    // Only the name of a variable has a location. The generator mentions the object once in the same file, so a second
+    // occurrence is a reference.
     for file in files.into_iter().filter_map(|id| target.sources.get(id)) {
         let mut once = FxHashSet::default();
         named.extend(words(file.text()).into_iter().filter(|word| !once.insert(word.clone())));

@@ -25,7 +25,7 @@ use smp_validate::{
     WRONG_TYPE,
 };
 
-/// The validation rules, as `check` lists them.
+/// The lint rules for validation rules, as listed by `check --list`.
 pub(in crate::check) static RULES: LazyLock<Vec<Rule>> =
     LazyLock::new(|| VALIDATION_RULES.iter().copied().map(rule).collect());
 
@@ -57,7 +57,7 @@ pub(in crate::check) fn find(target: &CheckedTarget<'_>, options: &ValidateOptio
     let violations =
         target.built.resources.as_slice().par_iter().map(|resource| judgement.violations(resource));
     for (resource, violations) in target.resources().zip(violations.collect::<Vec<_>>()) {
-        // Computed only if there is a violation.
+        // Only computed if there is a violation.
         let values = LazyCell::new(|| ResourceValues::new(target, resource));
         let reported = violations.into_iter().filter(|violation| !has_better_rule(violation));
         found.extend(reported.map(|violation| {
@@ -79,7 +79,7 @@ pub(in crate::check) fn find(target: &CheckedTarget<'_>, options: &ValidateOptio
 /// The values of a resource by location, with their types.
 struct ResourceValues<'c> {
     scalars: FxHashMap<Span, PlainScalar<'c>>,
-    /// The maps by the location of their keys.
+    /// Fields by the location of their keys, with the surrounding maps and their types.
     fields: FxHashMap<Span, (&'c Entry, &'c Map, Cursor<'c>)>,
 }
 
@@ -98,8 +98,7 @@ impl<'c> ResourceValues<'c> {
         Self { scalars, fields }
     }
 
-    /// Adds a fix to a finding about a type, or replaces the finding by one that explains how YAML reads the
-    /// value.
+    /// Adds a fix to a finding about a type, or replaces the finding by one that explains how YAML reads the value.
     fn retyped(&self, finding: Diagnostic, at: Span, quoting: &ScalarFixes<'_, '_>) -> Diagnostic {
         match self.scalars.get(&at) {
             Some(plain) => plain.surprise(quoting).unwrap_or_else(|| plain.quoted(finding, quoting)),
@@ -107,8 +106,7 @@ impl<'c> ResourceValues<'c> {
         }
     }
 
-    /// Adds a fix to a finding about an unknown field, if exactly one field differs only in case and is not set
-    /// yet.
+    /// Adds a fix to a finding about an unknown field, if exactly one field differs only in case and is not set.
     fn respelled(&self, finding: Diagnostic, at: Span, target: &CheckedTarget<'_>) -> Diagnostic {
         let known = || {
             let (entry, map, cursor) = self.fields.get(&at)?;

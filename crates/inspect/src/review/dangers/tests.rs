@@ -1,4 +1,4 @@
-//! Tables of changes, each with a danger or without.
+//! Tables of changes with and without dangers.
 
 use super::*;
 use crate::review::Action;
@@ -43,7 +43,7 @@ fn codes(api_version: &str, kind: &str, before: &str, after: &str) -> Vec<&'stat
     codes
 }
 
-/// Checks that the changes of several objects, one a line, have the dangers: the message and the field.
+/// Checks the dangers of changes of several objects, one per line. Each danger is given by its message and field.
 fn check_target(before: &str, after: &str, expected: &[(&str, &str)]) {
     let [old, new] = [before, after].map(|all| all.lines().map(resource).collect::<Vec<_>>());
     let found = dangers([&old, &new]);
@@ -54,7 +54,7 @@ fn check_target(before: &str, after: &str, expected: &[(&str, &str)]) {
     assert_eq!(found, expected, "{before} -> {after}");
 }
 
-/// Checks that each change has the danger, or none.
+/// Checks for each change whether it has the danger.
 fn check(code: &str, api_version: &str, kind: &str, table: &[(&str, &str, bool)]) {
     for (before, after, is_danger) in table {
         let want: &[&str] = if *is_danger { &[code] } else { &[] };
@@ -425,7 +425,7 @@ fn mutable_tags() {
     check("mutable-tag", "apps/v1", "Deployment", &[(NONE, new, true)]);
 }
 
-/// Fields by which a renamed ServiceAccount is recognized.
+/// Fields that identify a renamed ServiceAccount.
 const ACCOUNT: &str =
     "apiVersion: v1, kind: ServiceAccount, imagePullSecrets: [{name: b}], secrets: [{name: c}]";
 
@@ -460,7 +460,7 @@ fn subjects_that_are_renamed_with_their_service_account() {
     let group = binding("a", "x").replace("kind: ServiceAccount", "kind: Group");
     let expected = [("the Group `x/a` gets the role `r`", "/subjects/0/kind")];
     check_target(&binding("a", "x"), &group, &expected);
-    // The old subject stays, too: one more service account has the role.
+    // The old subject also stays, so one more service account has the role.
     let both = bound_account("a", "z")
         .replace("subjects: [", "subjects: [{kind: ServiceAccount, name: a, namespace: x}, ");
     let expected = [("the ServiceAccount `z/a` gets the role `r`", "/subjects/1/name")];

@@ -1,4 +1,4 @@
-//! A review side by side: the old lines on the left, the new ones on the right.
+//! A side-by-side review: the old lines on the left, the new ones on the right.
 
 use std::iter;
 
@@ -13,13 +13,14 @@ const MIN_COLUMN: usize = 20;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnRow {
     /// `|` for a changed line, `<` for a removed one, `>` for an added one, `@` for the line before unchanged ones, `#`
-    /// for one about the whole object, and a space for an unchanged one.
+    /// for a line about the whole object, and a space for an unchanged line.
     pub sign: char,
     /// The text, with the sign between the columns.
     pub text: String,
 }
 
-/// Returns the unified diffs of all objects in two columns. Lines that are longer than a column continue below.
+/// Returns the unified diffs of all objects in two columns. A line that is longer than the column continues on the next
+/// row.
 ///
 /// # Errors
 /// A value cannot be printed as YAML.
@@ -74,7 +75,7 @@ fn add_changed(rows: &mut Vec<ColumnRow>, old: &mut Vec<&str>, new: &mut Vec<&st
     new.clear();
 }
 
-/// Adds two lines as one row, or several if they are longer than a column.
+/// Adds two lines as one row, or as several rows if they are longer than a column.
 fn add_row(rows: &mut Vec<ColumnRow>, sides: [&str; 2], sign: char, column: usize) {
     let [left, right] = sides.map(|line| line.replace('\t', "    ").chars().collect::<Vec<_>>());
     let [mut left, mut right] = [left.chunks(column), right.chunks(column)];

@@ -1,4 +1,4 @@
-//! Changes of many objects by one line of a file.
+//! Changes of many objects that are caused by one line of a file.
 
 use rustc_hash::FxHashMap;
 
@@ -7,10 +7,10 @@ use smp_text::diagnostic::MessageRenderer;
 use smp_text::source::Span;
 use smp_text::yaml::{Node, to_json};
 
-/// Changes of the same field from the same old to the same new value, caused by the same line.
+/// Changes of the same field from the same old to the same new value that are caused by the same line.
 #[derive(Debug, Clone, Default)]
 pub struct FoldedChange {
-    /// The positions of the changes: target, object, field.
+    /// The indices of the changes: target, object, field.
     pub changes: Vec<[usize; 3]>,
 }
 
@@ -28,7 +28,7 @@ impl FoldedChange {
         self.changes.iter().map(|[t, o, f]| &review.targets[*t].objects()[*o].fields[*f])
     }
 
-    /// Returns the first change, which stands for all.
+    /// Returns the first change, which represents all of them.
     pub(super) fn first<'r>(&'r self, review: &'r Review) -> Option<&'r FieldChange> {
         self.fields(review).next()
     }
@@ -37,10 +37,10 @@ impl FoldedChange {
 /// The common properties of folded changes: locations, field name, old and new value.
 type FoldKey = ([Option<String>; 2], String, String, String);
 
-/// The smallest number of objects whose changes are folded.
+/// The minimum number of objects for changes to be folded.
 const MIN_OBJECTS: usize = 3;
 
-/// Finds changes of at least three objects by one line of a file.
+/// Finds changes of many objects that are caused by one line of a file.
 #[must_use]
 pub fn fold(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<FoldedChange> {
     let mut by_key: FxHashMap<FoldKey, usize> = FxHashMap::default();
@@ -69,8 +69,8 @@ fn key(field: &FieldChange, renderer: &MessageRenderer<'_>) -> Option<FoldKey> {
         value.as_ref().map(|value| to_json(value).unwrap_or_default()).unwrap_or_default()
     };
     let name = field.path.elements().last().map(ToString::to_string).unwrap_or_default();
-    // The key has the location of the new value, or that of the old one if the field was removed. The other location
-    // may differ per object.
+    // The key contains the location of the new value, or that of the old one if the field was removed. The other
+    // location may differ for each object.
     let shown = |at: Span| renderer.location(at).map(|at| format!("{}:{}:{}", at.file, at.line, at.column));
     let at =
         if let Some(new) = field.at[1] { [None, shown(new)] } else { [field.at[0].and_then(shown), None] };

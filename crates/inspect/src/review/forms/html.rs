@@ -1,4 +1,4 @@
-//! A review as one HTML page that needs no other file and no network.
+//! A review as a single HTML page that needs no other files and no network.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,7 +15,7 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// Returns a review as an HTML page with search, filters and keyboard control.
 ///
-/// The changes are embedded as JSON, which the script of the page only inserts as text. The page forbids all other
+/// The changes are embedded as JSON, and the script of the page inserts them only as text. The page forbids all other
 /// scripts and all requests.
 #[must_use]
 pub fn review_to_html(review: &Review, renderer: &MessageRenderer<'_>) -> String {
@@ -28,11 +28,11 @@ pub fn review_to_html(review: &Review, renderer: &MessageRenderer<'_>) -> String
         ("%SCRIPT%", SCRIPT.to_string()),
     ];
     let page = parts.iter().fold(PAGE.to_string(), |page, (name, text)| page.replacen(name, text, 1));
-    // Values may contain any text, also the name of a part: they are inserted last.
+    // Values may contain any text, including the placeholder of a part, so they are inserted last.
     page.replacen("%DATA%", &script_data(&json.to_string()), 1)
 }
 
-/// Escapes JSON for a script element, which `</script>` and `<!--` would end or change.
+/// Escapes JSON for a script element, since `</script>` and `<!--` have a special meaning in it.
 fn script_data(json: &str) -> String {
     escaped_json(json).replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }

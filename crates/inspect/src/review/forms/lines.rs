@@ -1,4 +1,4 @@
-//! The changes of single objects as lines of text and as JSON.
+//! Output of the changes of single objects as lines of text and as JSON.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use smp_merge::diff::{Change, unified};
 use smp_text::diagnostic::{Result, escaped, escaped_line_start};
 use smp_text::yaml::{Node, to_yaml};
 
-/// A changed object as it is shown.
+/// A changed object as it is displayed.
 #[derive(Debug, Clone)]
 pub struct ShownObject<'c> {
     /// The name, such as `deployment.apps/web in shop`.
@@ -62,7 +62,7 @@ pub fn change_json(change: &Change<'_>) -> Value {
 /// The maximum length of a value on one line, in characters.
 const MAX_VALUE: usize = 60;
 
-/// The number of equal characters that are shown before the first difference of long values.
+/// The number of equal characters that are displayed before the first difference of long values.
 const BEFORE_DIFFERENCE: usize = 20;
 
 /// Formats a value on one line, truncated.
@@ -71,8 +71,8 @@ pub fn short_value(value: Option<&Node>) -> String {
     value.map_or_else(|| "(none)".into(), |value| cut(&one_line(&value_text(value)), 0))
 }
 
-/// Formats an old and a new value on one line each. Long values show only the lines that differ, and of these the
-/// text around the first difference.
+/// Formats an old and a new value on one line each. For long values, only the lines that differ are displayed, and of
+/// these only the text around the first difference.
 #[must_use]
 pub fn short_values(old: Option<&Node>, new: Option<&Node>) -> [String; 2] {
     let (Some(before), Some(after)) = (old, new) else { return [old, new].map(short_value) };
@@ -85,7 +85,7 @@ pub fn short_values(old: Option<&Node>, new: Option<&Node>) -> [String; 2] {
         let lines = changed_lines(&texts);
         let of = |sign: char| lines.iter().filter_map(|line| line.strip_prefix(sign)).collect::<Vec<_>>();
         let changed = ['-', '+'].map(|sign| of(sign).join("\\n"));
-        // Only the newline at the end may differ.
+        // Only the newline at the end differs.
         if changed[0] != changed[1] {
             shown = changed;
         }
@@ -95,8 +95,8 @@ pub fn short_values(old: Option<&Node>, new: Option<&Node>) -> [String; 2] {
     shown.map(|text| cut(&text, start))
 }
 
-/// Returns the changed lines of a long text of several lines, with the headers of their hunks. None if either value is
-/// no text, or if both are short.
+/// Returns the changed lines of a long text with several lines, with the headers of their hunks. Returns `None` if one
+/// of the values is not a string, or if both are short.
 #[must_use]
 pub fn line_diff(old: Option<&Node>, new: Option<&Node>) -> Option<Vec<String>> {
     let texts = [old?.scalar_text()?.to_string(), new?.scalar_text()?.to_string()];
@@ -122,7 +122,7 @@ fn is_long(text: &str) -> bool {
     text.chars().nth(MAX_VALUE).is_some()
 }
 
-/// Cuts a text to the maximum length, from a character on.
+/// Returns the part of a text that starts at a character and has at most the maximum length.
 fn cut(text: &str, start: usize) -> String {
     let part: String = text.chars().skip(start).take(MAX_VALUE).collect();
     let before = if start > 0 { "..." } else { "" };
@@ -130,7 +130,8 @@ fn cut(text: &str, start: usize) -> String {
     format!("{before}{part}{after}")
 }
 
-/// Returns the lines of a unified diff of two texts, escaped for terminals and logs. Empty if the texts are equal.
+/// Returns the lines of a unified diff of two texts, escaped for terminals and logs. Returns no lines if the texts are
+/// equal.
 #[must_use]
 pub fn unified_lines([old_name, new_name]: [&str; 2], [old, new]: [&str; 2]) -> Vec<String> {
     let shown = |line: &str| {
@@ -140,7 +141,7 @@ pub fn unified_lines([old_name, new_name]: [&str; 2], [old, new]: [&str; 2]) -> 
     unified(old_name, new_name, old, new).lines().map(shown).collect()
 }
 
-/// Returns the terminal code for a line of a unified diff.
+/// Returns the terminal color code for a line of a unified diff.
 #[must_use]
 pub fn diff_line_color(line: &str) -> Option<&'static str> {
     match line.as_bytes() {

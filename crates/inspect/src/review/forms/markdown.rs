@@ -9,10 +9,10 @@ use smp_text::diagnostic::{MessageRenderer, Severity, escaped_markdown, markdown
 /// The maximum length of a comment on GitHub, in characters.
 pub const MAX_COMMENT: usize = 65_536;
 
-/// The space for the marker and the index of a part.
+/// The number of characters that are reserved for the marker and the index of a part.
 const MARGIN: usize = 2_000;
 
-/// The maximum number of characters of a block, which is not divided.
+/// The maximum number of characters of a block. Blocks are not divided.
 const MAX_BLOCK: usize = 8_000;
 
 /// The maximum number of characters of the name of a target in the index.
@@ -25,10 +25,10 @@ pub fn review_to_markdown(review: &Review, renderer: &MessageRenderer<'_>) -> St
     blocks.iter().map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// A part of a review that is not divided.
+/// A part of a review. It is not divided.
 struct Block {
     text: String,
-    /// The target that it belongs to; none for the parts about all targets.
+    /// The target to which the block belongs; `None` for blocks about all targets.
     target: Option<usize>,
 }
 
@@ -40,8 +40,8 @@ struct Part {
     targets: Vec<usize>,
 }
 
-/// Returns a review as comments of at most [`MAX_COMMENT`] characters. Each begins with a marker by which it can be
-/// found and updated, and has an index of all parts. Nothing is left out.
+/// Returns a review as comments of at most [`MAX_COMMENT`] characters. Each comment begins with a marker with which it
+/// can be found and updated, and has an index of all parts. All changes are included.
 #[must_use]
 pub fn review_to_comments(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<String> {
     let mut parts: Vec<Part> = vec![Part::default()];
@@ -59,7 +59,7 @@ pub fn review_to_comments(review: &Review, renderer: &MessageRenderer<'_>) -> Ve
     let count = parts.len();
     let lines: Vec<String> = parts.iter().enumerate().map(|(i, part)| index_line(i, part, review)).collect();
     let index = lines.concat();
-    // An index that is too long for a comment has only the line of the comment itself.
+    // If the index is too long for a comment, only the line of the comment itself is kept.
     let has_space = index.chars().count() < MARGIN - MARKER;
     let numbered = |(i, part): (usize, Part)| {
         let marker = format!("<!-- kubectl-smp-review {}/{count} -->\n", i + 1);
@@ -73,10 +73,10 @@ pub fn review_to_comments(review: &Review, renderer: &MessageRenderer<'_>) -> Ve
     parts.into_iter().enumerate().map(numbered).collect()
 }
 
-/// The space for the marker of a comment and the number of its part.
+/// The number of characters that are reserved for the marker of a comment and the number of its part.
 const MARKER: usize = 200;
 
-/// Returns the line of the index for a part: its first and last target.
+/// Returns the line of the index for a part, with its first and last target.
 fn index_line(i: usize, part: &Part, review: &Review) -> String {
     let name = |target: &usize| {
         let path = review.targets[*target].target.display().to_string();
@@ -90,7 +90,7 @@ fn index_line(i: usize, part: &Part, review: &Review) -> String {
     format!("- Part {}: {targets}\n", i + 1)
 }
 
-/// Returns the blocks of a review: none is longer than [`MAX_BLOCK`] by more than one row.
+/// Returns the blocks of a review. None of them is longer than [`MAX_BLOCK`] by more than one row.
 fn blocks(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<Block> {
     let common = |text: String| Block { text, target: None };
     let mut blocks: Vec<Block> = common_blocks(review, renderer).into_iter().map(common).collect();

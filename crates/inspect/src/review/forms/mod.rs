@@ -1,7 +1,7 @@
 //! The output formats of changes.
 //!
-//! `lines` formats the changes of single objects, for comparisons of builds and with a cluster alike. The other files
-//! format a whole [`Review`](super::Review).
+//! `lines` formats the changes of single objects. It is used for comparisons of builds and for those with a cluster.
+//! The other files format a whole [`Review`](super::Review).
 
 mod columns;
 mod fold;

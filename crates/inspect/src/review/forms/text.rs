@@ -11,7 +11,7 @@ use smp_text::diagnostic::{MessageRenderer, Result, counted};
 use smp_text::source::Span;
 
 impl ObjectChange {
-    /// Returns the object as it is shown.
+    /// Returns the object as it is displayed.
     #[must_use]
     pub fn shown(&self) -> ShownObject<'_> {
         ShownObject {
@@ -39,7 +39,7 @@ pub(super) fn shown_name(id: &ResId) -> String {
     if id.cluster_scoped || id.namespace.is_empty() { name } else { format!("{name} in {}", id.namespace) }
 }
 
-/// Returns the path of a target, and `added` or `removed` if it is only on one side.
+/// Returns the path of a target, with `added` or `removed` if it exists only on one side.
 pub(super) fn target_line(target: &TargetReview) -> String {
     let path = target.target.display();
     match (target.failure(), target.presence) {
@@ -55,7 +55,7 @@ pub(super) fn location(at: Option<Span>, renderer: &MessageRenderer<'_>) -> Opti
     Some(format!("{}:{}", at.file, at.line))
 }
 
-/// Returns the lines that caused a change: `at file:line`, and the one before if it differs.
+/// Returns the lines that caused a change: `at file:line`, and the old line if it is another one.
 pub(super) fn cause(field: &FieldChange, renderer: &MessageRenderer<'_>) -> Option<String> {
     match field.at.map(|at| location(at, renderer)) {
         [Some(old), Some(new)] if old != new => Some(format!("at {new} (was at {old})")),
@@ -86,7 +86,7 @@ fn folded_lines(folded: &FoldedChange, review: &Review, renderer: &MessageRender
     vec![format!("* {name} {at} changes {objects}: {}", values(field))]
 }
 
-/// Returns the location that caused folded changes: `at file:line`, or `was at file:line` if values were removed there.
+/// Returns the location that caused folded changes: `at file:line`, or `was at file:line` if the values were removed.
 fn folded_location(field: &FieldChange, renderer: &MessageRenderer<'_>) -> Option<String> {
     match field.at {
         [_, Some(new)] => Some(format!("at {}", location(Some(new), renderer)?)),
@@ -103,8 +103,8 @@ pub(super) fn folded_field(folded: &FoldedChange, review: &Review) -> String {
     if is_common { first.to_string() } else { name() }
 }
 
-/// Returns the object if all targets have the same one, `deployment.apps/web in 3 targets`, or else the number of objects
-/// of each kind, `14 Deployments, 2 Jobs`.
+/// Returns the object if all targets have the same one (`deployment.apps/web in 3 targets`), otherwise the number of
+/// objects of each kind (`14 Deployments, 2 Jobs`).
 pub(super) fn folded_objects(folded: &FoldedChange, review: &Review) -> String {
     let mut objects: Vec<(usize, usize)> = folded.changes.iter().map(|[t, o, _]| (*t, *o)).collect();
     objects.dedup();
@@ -171,7 +171,7 @@ fn object_lines(
     lines
 }
 
-/// Returns the line of a changed field. The changed lines of a long text follow it.
+/// Returns the line for a changed field, followed by the changed lines of a long text.
 fn value_lines(field: &FieldChange) -> Vec<String> {
     let Some(diff) = line_diff(field.old.as_ref(), field.new.as_ref()) else {
         return vec![format!("    {}: {}", field.path, values(field))];
@@ -190,7 +190,7 @@ pub(super) fn values(field: &FieldChange) -> String {
     short_values(field.old.as_ref(), field.new.as_ref()).join(" -> ")
 }
 
-/// Returns the unified diffs of all objects. The lines before each one have the locations that caused the changes.
+/// Returns the unified diffs of all objects. The locations that caused the changes are on the lines before each diff.
 ///
 /// # Errors
 /// A value cannot be printed as YAML.

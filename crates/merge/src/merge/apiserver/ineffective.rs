@@ -1,5 +1,5 @@
-//! Warnings for parts of a patch that the API server accepts but that have no or another effect: `$patch` in
-//! new maps and in lists that do not merge, null merge keys, and entries that duplicate a live entry through a
+//! Warnings for parts of a patch that the API server accepts but that have no effect or an unexpected one: `$patch` in
+//! new maps and in lists that do not merge, null merge keys, and entries that duplicate a live entry because of a
 //! default.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -40,14 +40,14 @@ fn has_null(entry: &Node) -> bool {
     entry.as_map().is_some_and(|map| map.iter().any(|(_, value)| value.is_null()))
 }
 
-/// The live value that a map of a patch is merged into.
+/// The live value into which a map of a patch is merged.
 #[derive(Clone, Copy)]
 enum Meets<'n> {
     /// A map.
     Map(&'n Map),
-    /// No value. The API server drops maps with `$patch` from what it adds.
+    /// No value. The API server drops maps with `$patch` from added values.
     Nothing,
-    /// A list, to which the map is added unchanged.
+    /// A list. The map is appended unchanged.
     List,
 }
 
@@ -60,7 +60,7 @@ impl<'n> Meets<'n> {
         }
     }
 
-    /// Returns the counterpart of a nested map if there is no live map for it.
+    /// Returns the counterpart of a nested map that has no live map.
     fn without_map(self) -> Self {
         if matches!(self, Self::List) { Self::List } else { Self::Nothing }
     }
@@ -148,14 +148,14 @@ fn lists(
     patch.iter().enumerate().flat_map(entry).chain(duplicates).collect()
 }
 
-/// The live entries, indexed by the keys that entries of the patch name in `$patchMergeKey`.
+/// The live entries, indexed by the keys that entries of the patch list in `$patchMergeKey`.
 struct DefaultedEntries<'n, 's> {
     live: &'n [Node],
     element: Cursor<'s>,
     known: FxHashMap<Vec<&'n str>, KeyedEntries<'n>>,
 }
 
-/// The identities of live entries by one set of keys, as written and with defaults filled in.
+/// The identities of live entries for one set of keys: as written, and with defaults.
 struct KeyedEntries<'n> {
     as_written: MergeKeys,
     with_defaults: MergeKeys,
@@ -180,8 +180,8 @@ impl<'n> KeyedEntries<'n> {
 }
 
 impl<'n> DefaultedEntries<'n, '_> {
-    /// Returns a warning for an entry that is added although a live entry is equal to it: one of them omits a
-    /// key that the other sets to its default.
+    /// Returns a warning for an entry that is added although it equals a live entry: one of them omits a key that the
+    /// other sets to its default.
     fn duplicate(&mut self, entry: &'n Node, at: &Trail<'_>) -> Option<Diagnostic> {
         let names = patch_merge_key_names(entry).filter(|_| entry.get(PATCH).is_none())?;
         let has_default = |name: &&str| self.element.key_default(name).is_some();
@@ -203,7 +203,8 @@ impl<'n> DefaultedEntries<'n, '_> {
     }
 }
 
-/// Returns a warning for a null merge key. Entries with `$patchMergeKey` use null to remove the key.
+/// Returns a warning for a null merge key. In an entry with `$patchMergeKey`, null removes the key, so there is no
+/// warning.
 fn null_key(entry: &Map, name: &str, at: &Trail<'_>) -> Option<Diagnostic> {
     let key = entry.get(name).filter(|key| key.is_null() && !entry.contains_key(PATCH_MERGE_KEY))?;
     let message =
@@ -212,7 +213,7 @@ fn null_key(entry: &Map, name: &str, at: &Trail<'_>) -> Option<Diagnostic> {
     Some(warning.at(key.span()).help(format!("set `{name}` to the value of the entry to change")))
 }
 
-/// Returns warnings for an entry of a list that the API server adds unchanged.
+/// Returns warnings for an entry that the API server appends to a list unchanged.
 fn added(entry: &Node, list: Cursor<'_>, at: &Trail<'_>) -> Vec<Diagnostic> {
     let Some(map) = entry.as_map() else { return Vec::new() };
     let directive = map.get(PATCH).and_then(Node::as_str).map(|action| {

@@ -1,4 +1,4 @@
-//! List merges of the API server (apimachinery 0.36), except for the merge of two entries.
+//! The list merges of the API server (apimachinery 0.36), except the merge of two entries.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -17,7 +17,7 @@ use crate::schema::Cursor;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
-/// Returns the merge keys of a list, or `None` if the schema names no merge key.
+/// Returns the merge keys of a list, or `None` if the schema declares none.
 pub(super) fn list_keys(list: Cursor<'_>) -> Option<ListKeys<'_>> {
     let association = Association::from_directives(list.directives(), element(list), ListPolicy::Apiserver);
     let keyed = matches!(association, Association::Keyed { .. });
@@ -26,11 +26,11 @@ pub(super) fn list_keys(list: Cursor<'_>) -> Option<ListKeys<'_>> {
 
 /// Returns the entries of a merged list with their positions in the patch and in the live list.
 ///
-/// The API server identifies entries by their keys only: several entries with equal keys share a position. With
-/// `$patchMergeKey`, entries with equal own keys are different ones, so each has its own position.
+/// The API server identifies entries only by their keys: several entries with equal keys share a position. Entries with
+/// `$patchMergeKey` and equal own keys are distinct, so each has its own position.
 ///
 /// # Errors
-/// An entry without its merge key.
+/// An entry has no merge key.
 pub(super) fn ranked(list: KeyedList<'_>, keys: &ListKeys<'_>, at: &Trail<'_>) -> Result<RankedList> {
     let uses_patch_merge_key = list.conditions.iter().any(|condition| condition.by_patch_merge_key);
     let mut in_patch: FxHashMap<&Identity, usize> = FxHashMap::default();
@@ -45,7 +45,7 @@ pub(super) fn ranked(list: KeyedList<'_>, keys: &ListKeys<'_>, at: &Trail<'_>) -
     let mut ranks = Vec::with_capacity(list.entries.len());
     for (slot, entry) in list.entries.iter().enumerate() {
         let Some(entry) = entry else { continue };
-        // The patch may have removed a key by setting it to null.
+        // The patch may have removed a key with null.
         let touched = list.matched_by[slot];
         let is_named = touched.is_none() || keys.identify(entry, &KeyPattern::Own).is_some();
         let identity = list.identity(slot).filter(|_| is_named);
@@ -63,7 +63,7 @@ pub(super) fn ranked(list: KeyedList<'_>, keys: &ListKeys<'_>, at: &Trail<'_>) -
 /// Returns the entries of a patch that replaces a whole list (`$patch: replace`).
 ///
 /// # Errors
-/// Entries without keys; malformed directives.
+/// Entries without merge keys, and malformed directives.
 pub(super) fn replacement(
     patch: &[Node],
     keys: &ListKeys<'_>,

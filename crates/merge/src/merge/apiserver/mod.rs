@@ -1,5 +1,5 @@
-//! Merges a patch exactly as the API server does (apimachinery 0.36, `StrategicMergeMapPatch`), into an object
-//! or into another patch. kubectl merges the halves of a three-way patch like this (`mergeMap`).
+//! Merges a patch exactly as the API server does (apimachinery 0.36, `StrategicMergeMapPatch`), into an object or into
+//! another patch. kubectl merges the two parts of a three-way patch in the same way (`mergeMap`).
 //!
 //! The API server's result depends on Go's random map order if a patch removes scalars from a list and merges
 //! others into the same list. Here the removal always comes first.
@@ -35,7 +35,7 @@ use smp_text::yaml::{Entry, List, Map, Node, Value};
 /// Applies a patch to an object of a kind.
 ///
 /// # Errors
-/// A kind without a schema, and patches that the API server rejects.
+/// The kind has no schema, or the API server rejects the patch.
 pub(super) fn apply(mut dest: Node, patch: &Node, kind: Cursor<'_>) -> Result<Merged> {
     let root = Trail::root();
     let (into, from) = fields::target_and_patch(&mut dest, patch)?;
@@ -48,12 +48,12 @@ pub(super) fn apply(mut dest: Node, patch: &Node, kind: Cursor<'_>) -> Result<Me
     Ok(Merged { warnings, ..Merged::from_node((!deleted).then_some(dest)) })
 }
 
-/// Joins two patches for an object of a kind into one patch with the effect of both.
+/// Joins two patches for an object of a kind into one patch with the effect of both patches.
 ///
-/// The first patch holds the deletions, the second one the changes.
+/// The first patch contains the deletions, the second one the changes.
 ///
 /// # Errors
-/// Conflicting directives, and patches that the API server would reject.
+/// The patches have conflicting directives, or the API server would reject them.
 pub(crate) fn join_patches(mut first: Map, second: &Map, kind: Cursor<'_>, at: &Trail<'_>) -> Result<Map> {
     MergeTarget::Patch.merge_map(&mut first, second, kind, at)?;
     Ok(first)
@@ -103,7 +103,7 @@ impl MergeTarget {
         })
     }
 
-    /// Returns the value of a field that the object lacks, or that has another type there.
+    /// Returns the value of a field that the object does not have or that has another type in the object.
     fn new_field(self, entry: &Entry, parent: Cursor<'_>, at: &Trail<'_>) -> Result<MergedField> {
         if self == Self::Object {
             check_new(&entry.value, parent.field(&entry.key.text), at)?;
@@ -111,7 +111,7 @@ impl MergeTarget {
         Ok(MergedField::from_option(self.new_value(&entry.value)))
     }
 
-    /// Merges a field that both sides have.
+    /// Merges a field that both the object and the patch have.
     fn merge_value(
         self,
         live: &mut Node,
@@ -125,7 +125,7 @@ impl MergeTarget {
             (Value::Map(map), Value::Map(changes)) => {
                 let cursor = declared_field(parent, name, patch, at)?;
                 if !strategy(cursor, at)?.replace {
-                    // A deleted or replaced map keeps its field, with the remaining content.
+                    // A deleted or replaced map keeps its field, with the content that remains.
                     self.merge_map(map, changes, cursor, at)?;
                     return Ok(MergedField::InPlace);
                 }
@@ -234,9 +234,9 @@ impl MergeTarget {
     }
 }
 
-/// Checks a new value. The API server adds new lists unchanged, with two exceptions: entries of a list with
-/// several merge keys (which no built-in type has) need all of them, and `$patchMergeKey` is validated as in
-/// existing lists.
+/// Checks a new value. The API server adds new lists unchanged, with two exceptions: entries of a list with several
+/// merge keys need all of them (no built-in type has such a list), and `$patchMergeKey` is validated as in existing
+/// lists.
 fn check_new(node: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
     match &node.value {
         Value::Map(map) if cursor.is_known() => {
@@ -274,7 +274,7 @@ fn merge_in_map(patch: &Map, at: &Trail<'_>) -> Diagnostic {
         .help("remove the directive: maps are merged by default")
 }
 
-/// Copies the directives that both halves of a patch may have; conflicting values are an error.
+/// Copies the directives that both parts of a patch may have. Conflicting values are an error.
 fn take_directives(first: &mut Map, second: &Map, at: &Trail<'_>) -> Result<()> {
     let is_shared = |entry: &&Entry| {
         let name = entry.key.text.as_str();
@@ -321,7 +321,7 @@ fn delete_from_lists(dest: &mut Map, patch: &Map, cursor: Cursor<'_>, at: &Trail
     Ok(())
 }
 
-/// Sets the entries of an existing list, or adds the list if the patch has it.
+/// Sets the entries of an existing list, or adds the list if the patch contains it.
 fn set_list(dest: &mut Map, field: &str, from: Option<&Entry>, nodes: List) {
     if let Some(list) = dest.get_mut(field).and_then(Node::as_list_mut) {
         *list = nodes;

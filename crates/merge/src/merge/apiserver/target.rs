@@ -1,7 +1,7 @@
-//! Copies values of a patch into the merge target.
+//! Copies values of a patch into the target of a merge.
 //!
-//! Values are copied as by the API server (apimachinery 0.36), except for directives: the ones it leaves in the
-//! object are dropped when the object is decoded, so they are not copied here.
+//! Values are copied as by the API server (apimachinery 0.36), except for directives. The API server leaves some
+//! directives in the object and drops them when it decodes the object, so they are not copied here.
 
 use crate::merge::directive::{PATCH, is_directive, without_directives};
 use smp_text::yaml::{Map, Node, Value};
@@ -11,7 +11,7 @@ use smp_text::yaml::{Map, Node, Value};
 pub(super) enum MergeTarget {
     /// An object.
     Object,
-    /// Another patch, which keeps nulls and directives.
+    /// Another patch. Nulls and directives are kept.
     Patch,
 }
 
@@ -24,7 +24,7 @@ enum Kept {
 }
 
 impl MergeTarget {
-    /// Returns the value of a new field, or `None` if nothing of it is copied.
+    /// Returns the value of a new field. Returns `None` if no part of the value is copied.
     pub(super) fn new_value(self, node: &Node) -> Option<Node> {
         match self {
             Self::Object if node.is_null() => None,
@@ -33,18 +33,18 @@ impl MergeTarget {
         }
     }
 
-    /// Returns an entry of a new list that has a `$setElementOrder` in the patch.
+    /// Returns an entry of a new list with `$setElementOrder` in the patch.
     pub(super) fn new_entry(self, node: &Node) -> Option<Node> {
         kept(node, if self == Self::Object { Kept::ValuesAndNulls } else { Kept::Everything })
     }
 
-    /// Returns a value that replaces another one, as written in the patch.
+    /// Returns a value that replaces another one unchanged.
     pub(super) fn replacement(self, node: &Node) -> Node {
         if self == Self::Object { without_directives(node) } else { node.clone() }
     }
 }
 
-/// Copies a new value, without maps that have `$patch` at any depth.
+/// Copies a new value without the maps that contain `$patch`, at any depth.
 fn kept(node: &Node, what: Kept) -> Option<Node> {
     let value = match &node.value {
         Value::Scalar(_) => return Some(node.clone()),

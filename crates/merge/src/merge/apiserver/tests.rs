@@ -83,7 +83,7 @@ fn retain_keys_removes_other_fields() {
             "{volumes: [{$retainKeys: [name, number], name: a, number: 1}]}",
             "{volumes: [{name: a, number: 1}]}",
         ),
-        // The directives that the server would leave are dropped when the object is decoded.
+        // The server would leave these directives in the object; they are dropped when it decodes the object.
         ("{}", "{union: {$retainKeys: [value], value: c}}", "{union: {value: c}}"),
     ]);
 }
@@ -96,7 +96,7 @@ fn entries_merge_by_their_key() {
             "{byName: [{name: a, number: 1}]}",
             "{byName: [{name: a, value: x, number: 1}, {name: b}]}",
         ),
-        // Entries named in the patch take the order of the patch.
+        // Entries that the patch contains are sorted as in the patch.
         (
             "{byName: [{name: a}, {name: b}, {name: c}]}",
             "{byName: [{name: c, value: x}, {name: new}, {name: a}]}",
@@ -128,7 +128,7 @@ fn entries_merge_by_their_key() {
             "{byName: [{name: b, value: null, byName: [{name: c, $patch: delete}]}]}",
             "{byName: [{name: b, value: null, byName: [{name: c}]}, {name: a}]}",
         ),
-        // Only the first of several entries with one key is merged, and all of them get the same position.
+        // If several entries have the same key, only the first one is merged, and all of them get the same position.
         (
             "{ports: [{port: 53, protocol: TCP}, {port: 80}, {port: 53, protocol: UDP}]}",
             "{ports: [{port: 53, name: dns}]}",
@@ -178,7 +178,7 @@ fn entries_without_a_key_are_rejected() {
             "{byName: [{name: [a]}]}",
             "MissingMergeKey: byName[0]: the merge key `name` of this entry must be a string, number or boolean",
         ),
-        // Null is a key like any other, until merging removes it.
+        // Null is a key like any other until the merge removes it.
         (
             "{byName: [{name: null}, {name: a}]}",
             "{byName: [{name: null, $patch: delete}]}",
@@ -225,7 +225,7 @@ fn lists_of_mixed_types_are_rejected() {
             "{byName: [b]}",
             "WrongType: byName: an entry of this list must be a map and is a string",
         ),
-        // Whole numbers are one type, however they are written.
+        // All whole numbers have the same type, however they are written.
         ("{keyless: [1]}", "{keyless: [2.0, 0x1]}", "{keyless: [2.0, 1]}"),
     ]);
 }
@@ -332,7 +332,7 @@ fn unknown_fields_can_be_set_but_not_merged() {
         ("{child: [{name: a}]}", "{child: [{name: b}]}", "{child: [{name: b}]}"),
         ("{labels: [a]}", "{labels: [b]}", "WrongType: labels: the schema declares object here, not a list"),
         ("{name: [a]}", "{name: [b]}", "WrongType: name: the schema declares string here, not a list"),
-        // Free-form fields: the maps around them merge.
+        // Free-form fields: the maps that contain them merge.
         ("{free: {a: {b: [1], c: 1}}}", "{free: {a: {b: [2]}}}", "{free: {a: {b: [2], c: 1}}}"),
     ]);
     for patch in ["{}", "{$patch: delete}"] {
@@ -377,7 +377,7 @@ fn long_lists_are_linear() {
             assert_eq!(merged.get(name).and_then(Node::as_list).map(Vec::len), Some(150_000));
         }
     }
-    // Seconds even without optimization; a quadratic step would take hours.
+    // The limit allows for builds without optimization; a quadratic step would take hours.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
 

@@ -1,6 +1,6 @@
-//! Type checks that the API server makes before it merges values (apimachinery 0.36).
+//! The type checks that the API server makes before it merges values (apimachinery 0.36).
 //!
-//! It merges by Go types, so a field that the type lacks cannot be merged.
+//! The API server merges by Go types, so it cannot merge a field that the type does not have.
 
 use crate::merge::identity::KeyValue;
 use crate::merge::trail::Trail;
@@ -8,10 +8,10 @@ use crate::schema::{Cursor, PatchStrategy, TypeKind};
 use smp_text::diagnostic::{Code, PatchRejection, Result};
 use smp_text::yaml::{Node, Value};
 
-/// Checks that the kind is known: the API server supports strategic merge patches for built-in kinds only.
+/// Checks that the kind is known. The API server supports strategic merge patches only for built-in kinds.
 ///
 /// # Errors
-/// An unknown kind.
+/// The kind is unknown.
 pub(crate) fn check_known(kind: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
     if kind.is_known() {
         return Ok(());
@@ -24,7 +24,7 @@ pub(crate) fn check_known(kind: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
         .help("use a JSON merge patch, or the overlay dialect, which needs no schema"))
 }
 
-/// Returns the schema of a field that is merged. The server does not know free-form objects.
+/// Returns the schema of a field that is merged. The API server does not know free-form objects.
 ///
 /// # Errors
 /// The type has no such field.
@@ -46,7 +46,7 @@ pub(crate) fn declared_field<'s>(
 /// Returns the schema of a list that is merged.
 ///
 /// # Errors
-/// The errors of [`declared`], and a field that is not a list.
+/// The errors of [`declared`]. Also, the field is not a list.
 pub(crate) fn declared_list<'s>(
     parent: Cursor<'s>,
     name: &str,
@@ -84,7 +84,7 @@ pub(crate) fn strategy(cursor: Cursor<'_>, at: &Trail<'_>) -> Result<PatchStrate
     Ok(strategy)
 }
 
-/// The type of the entries of a list, which must be the same for all.
+/// The type that all entries of a list must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EntryKind {
     Bool,
@@ -97,7 +97,7 @@ pub(crate) enum EntryKind {
 /// Returns the common type of all entries, or `None` for empty lists.
 ///
 /// # Errors
-/// Entries of several types, lists and nulls.
+/// The entries have several types, or are lists or nulls.
 pub(crate) fn entry_kind(lists: [&[Node]; 2], at: &Trail<'_>) -> Result<Option<EntryKind>> {
     let mut kind = None;
     for entry in lists.into_iter().flatten() {

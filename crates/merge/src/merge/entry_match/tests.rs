@@ -107,7 +107,7 @@ fn without_patch_merge_key_the_default_key_is_used() {
             "{recommended: [{foo: b}, {foo: a, bar: x, other: val}, {foo: a, bar: y}]}",
         )],
     );
-    // The API server treats both as one entry and puts them at one position.
+    // The API server treats both as one entry and gives them the same position.
     check(
         PatchRules::Apiserver,
         &[(
@@ -163,13 +163,13 @@ fn fields_that_are_keys_can_be_added_removed_and_changed() {
             "recommended: [{$patchMergeKey: [foo, bar], foo: a, bar: null}]",
             "{recommended: [{foo: a}, {foo: a, bar: y}]}",
         ),
-        // If none has it, the entry without the key matches.
+        // If no entry has the key, the entry without it matches.
         (
             "recommended: [{foo: b, bar: x}, {foo: a}]",
             "recommended: [{$patchMergeKey: [foo, bar], foo: a, bar: null, other: 1}]",
             "{recommended: [{foo: b, bar: x}, {foo: a, other: 1}]}",
         ),
-        // A changed key means a deletion and a new entry.
+        // A changed key results in a deletion and a new entry.
         (
             "recommended: [{foo: a, bar: x, other: val}]",
             "recommended: [{$patchMergeKey: [foo, bar], $patch: delete, foo: a, bar: x}, \

@@ -1,23 +1,23 @@
-//! Change detection of the three-way merge: two values are equal if kyaml prints them alike.
+//! Change detection of the three-way merge: two values are equal if kyaml prints the same text for both.
 //!
-//! kyaml prints values in one line, with scalars in single quotes. Therefore quotes within a list, the order of
-//! map fields and comments are significant, while block or flow style is not.
+//! kyaml prints values on one line, with scalars in single quotes. Therefore quotes within a list, the order of map
+//! fields and comments are significant; block or flow style is not.
 
 use smp_text::yaml::{Key, Meta, Node, Resolved, Style, Tag, Value, resolve_plain};
 
-/// Returns true if a scalar has another text in the updated version. If dest still has the original value,
-/// changed comments count as well.
+/// Returns true if a scalar has another text in the updated version than in the original. If dest still has the
+/// original value, changed comments are also a change.
 pub(super) fn scalar_changed(original: &Node, updated: &Node, dest: Option<&Node>) -> bool {
     let untouched = dest.is_none_or(|dest| same_print(dest, original));
     untouched && !same_print(original, updated) || original.scalar_text() != updated.scalar_text()
 }
 
-/// Returns true if a list has changed in the updated version.
+/// Returns true if a list differs between the original and the updated version.
 pub(super) fn list_changed(original: &Node, updated: &Node) -> bool {
     !same_print(original, updated)
 }
 
-/// Returns the key whose comments a field gets, if any. Comments merge like scalars.
+/// Returns the key from which a field gets its comments, if any. Comments merge like scalars.
 pub(super) fn key_comments<'k>(
     dest: Option<&'k Key>,
     original: Option<&'k Key>,
@@ -33,7 +33,7 @@ pub(super) fn key_comments<'k>(
     }
 }
 
-/// Returns true if two values print alike, regardless of their own style.
+/// Returns true if kyaml prints the same text for two values, whatever their own styles are.
 fn same_print(a: &Node, b: &Node) -> bool {
     if !same_comments(&a.meta, &b.meta) {
         return false;
@@ -61,7 +61,7 @@ fn same_nested(a: &Node, b: &Node) -> bool {
     (!is_scalar || quotes(a.meta.style) == quotes(b.meta.style)) && same_print(a, b)
 }
 
-/// Maps the styles that print alike in one line to one style. Block scalars print as double quotes.
+/// Maps styles that are printed in the same way on one line to one style. Block scalars are printed in double quotes.
 fn quotes(style: Style) -> Style {
     match style {
         Style::Literal | Style::Folded => Style::DoubleQuoted,
@@ -70,7 +70,7 @@ fn quotes(style: Style) -> Style {
     }
 }
 
-/// Returns the tag that is printed: one that the text does not imply.
+/// Returns the tag that is printed, which is a tag that the text does not imply.
 fn shown_tag(node: &Node) -> Tag {
     let tag = node.meta.tag;
     let Value::Scalar(text) = &node.value else { return Tag::None };

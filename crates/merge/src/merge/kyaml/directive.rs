@@ -8,21 +8,21 @@ use smp_text::yaml::{Map, Node};
 /// Removes the directive from a map and returns it.
 ///
 /// # Errors
-/// An unknown value; the map is not changed then.
+/// The value is unknown. The map is not changed then.
 pub(super) fn take_from_map(map: &mut Map, trail: &Trail<'_>) -> Result<Action> {
     let Some(action) = action(map, trail)? else { return Ok(Action::Merge) };
     map.remove(PATCH);
     Ok(action)
 }
 
-/// Removes the directive from a list and returns it. The directive of a list is an entry with `$patch` only.
+/// Removes the directive from a list and returns it. The directive of a list is an entry that contains only `$patch`.
 ///
-/// Only the first entry with `$patch` is examined. If it has other fields, the directive belongs to that entry.
-/// Entries with the same directive are removed as well, and so are nulls and empty maps, which kyaml does not
-/// count as entries (kustomize 5.8).
+/// Only the first entry with `$patch` is examined. If it has other fields, the directive belongs to that entry. Other
+/// entries with the same directive are also removed, and so are nulls and empty maps, which kyaml does not treat as
+/// entries (kustomize 5.8).
 ///
 /// # Errors
-/// An unknown value.
+/// The value is unknown.
 pub(super) fn extract_from_list(list: &mut Vec<Node>, trail: &Trail<'_>) -> Result<Action> {
     let first = list.iter().filter_map(Node::as_map).find(|map| map.contains_key(PATCH));
     let Some(entry) = first.filter(|map| map.len() == 1) else { return Ok(Action::Merge) };

@@ -1,8 +1,9 @@
 //! The entries of a list during a merge by kyaml's rules.
 //!
-//! kyaml finds, replaces, removes and appends entries by scanning the list for their keys each time. Its rules
-//! for entries without a key are surprising: they match all entries that have it, or clear the list. This
-//! module has the same results with look-ups. The nodes of all entries are in one vector and are changed there.
+//! kyaml finds, replaces, removes and appends entries by scanning the list for their keys each time. Its rules for
+//! tuples without keys are surprising: an empty key matches every entry that has the key, and no keys at all clear the
+//! list. This module has the same results, but looks entries up in an index. The nodes of all entries are in one vector
+//! and are changed there.
 
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
@@ -23,24 +24,25 @@ struct WrongShape {
     entry: usize,
 }
 
-/// The lists of a merge: those of dest and the results so far.
+/// The lists of a merge: the list of dest and the results so far.
 pub(super) struct ListMerge<'k> {
     nodes: Vec<Node>,
     table: KeyTexts<'k>,
-    /// Entry numbers equal positions in this list, because entries are only removed from it.
+    /// The list of dest. The number of an entry is the index of its slot: a removed entry leaves an empty slot, and
+    /// none are inserted.
     dest: Sequence,
     results: Sequence,
     /// Entries of dest that were moved to the results.
     record: FxHashSet<usize>,
-    /// The location of the list.
+    /// The field path of the list.
     trail: &'k Trail<'k>,
 }
 
-/// The state of one entry during the merge: its tuple and its entry in dest.
+/// The state of one entry during the merge: its tuple and the matching entry in dest.
 pub(super) struct Visit<'t> {
     tuple: &'t [SmolStr],
     found: Option<usize>,
-    /// The spans of its keys before the merge, from the first side with this text.
+    /// The spans of the keys before the merge, from the first side with the tuple's text.
     spans: Vec<Span>,
 }
 
@@ -60,13 +62,13 @@ impl<'k> Lookup<'k> {
         Self { table, list }
     }
 
-    /// Returns the position of the first entry that matches a tuple.
+    /// Returns the index of the first entry that matches a tuple.
     pub(super) fn find(&mut self, tuple: &[SmolStr]) -> Option<usize> {
         find(&mut self.list, &self.table, tuple)
     }
 }
 
-/// Finds an entry by the keys that the tuple has, or by empty keys if it has none.
+/// Finds an entry by the non-empty keys of the tuple. A tuple without any matches an entry whose keys are empty.
 fn find(list: &mut Sequence, table: &KeyTexts<'_>, tuple: &[SmolStr]) -> Option<usize> {
     let columns = filled_columns(tuple);
     let fits = |entry: usize| {
@@ -86,7 +88,7 @@ impl<'k> ListMerge<'k> {
         Self { nodes: dest, table, dest: list, results, record: put, trail }
     }
 
-    /// Returns the entry of dest that matches a tuple. `others` are the entries of the other sides.
+    /// Returns the visit of a tuple with the matching entry of dest. `others` are the entries of the other sides.
     pub(super) fn visit<'t>(
         &mut self,
         tuple: &'t [SmolStr],
@@ -103,11 +105,11 @@ impl<'k> ListMerge<'k> {
         (node, Visit { tuple, found, spans })
     }
 
-    /// Adds the result of a visit to the results, or removes the matches of its tuple from dest. Returns the
+    /// Adds the result of a visit to the results, or removes the entries that match its tuple from dest. Returns the
     /// result.
     ///
     /// # Errors
-    /// A scalar or list among maps, or a map or list among scalars, if the keys are needed.
+    /// If the keys are needed: a scalar or list is among maps, or a map or list is among scalars.
     pub(super) fn put(&mut self, visit: &Visit<'_>, decision: Decision) -> Result<Option<&Node>> {
         if let Some(entry) = visit.found {
             if matches!(decision, Decision::Keep) {
@@ -132,7 +134,7 @@ impl<'k> ListMerge<'k> {
         Ok(result.map(|entry| &self.nodes[entry]))
     }
 
-    /// Updates the keys of an entry of dest after its node may have changed.
+    /// Updates the keys of an entry of dest, whose node may have changed.
     fn refresh(&mut self, entry: usize) {
         let keys_changed = self.table.refresh(entry, &self.nodes[entry]);
         let is_nothing = self.table.shapes[entry].is_empty();
@@ -140,7 +142,7 @@ impl<'k> ListMerge<'k> {
             return;
         }
         self.dest.reindex(entry, entry, &self.table);
-        // Rare: an entry is visited again only if other entries lack some of its keys.
+        // This is rare: an entry is visited again only if other entries lack some of its keys.
         if self.record.contains(&entry) {
             for at in 0..self.results.slots.len() {
                 if self.results.slots[at] == Some(entry) {
@@ -153,7 +155,7 @@ impl<'k> ListMerge<'k> {
     /// Returns the merged list: the results merged into dest, or dest appended to the results.
     ///
     /// # Errors
-    /// Those of [`Entries::put`].
+    /// The errors of [`Entries::put`].
     pub(super) fn finish(mut self, order: ListOrder) -> Result<Vec<Node>> {
         let (dest, results) = (std::mem::take(&mut self.dest), std::mem::take(&mut self.results));
         let list = match order {
@@ -163,10 +165,10 @@ impl<'k> ListMerge<'k> {
         Ok(gather(self.nodes, &list))
     }
 
-    /// Returns the merged list in the order of dest; entries that dest lacked are appended or prepended.
+    /// Returns the merged list in the order of dest. Entries that dest did not have are appended or prepended.
     ///
     /// # Errors
-    /// Those of [`Entries::put`].
+    /// The errors of [`Entries::put`].
     pub(super) fn finish_in_place(mut self, order: ListOrder) -> Result<Vec<Node>> {
         let (dest, results) = (std::mem::take(&mut self.dest), std::mem::take(&mut self.results));
         let known = dest.slots.len();
@@ -195,7 +197,7 @@ impl<'k> ListMerge<'k> {
     }
 }
 
-/// Adds the missing keys by which an entry was found.
+/// Adds the keys by which an entry was found, if they are missing.
 fn complete(node: &mut Node, table: &KeyTexts<'_>, Visit { tuple, spans, .. }: &Visit<'_>) {
     let Value::Map(map) = &mut node.value else { return };
     if map.is_empty() || table.by_own_text {
@@ -209,7 +211,7 @@ fn complete(node: &mut Node, table: &KeyTexts<'_>, Visit { tuple, spans, .. }: &
     }
 }
 
-/// Moves the nodes of a list out; a node that occurs several times is cloned.
+/// Moves the nodes of a list out. A node that occurs several times is cloned.
 fn gather(nodes: Vec<Node>, list: &Sequence) -> Vec<Node> {
     let mut uses = vec![0_u32; nodes.len()];
     for entry in list.entries() {
@@ -223,10 +225,11 @@ fn gather(nodes: Vec<Node>, list: &Sequence) -> Vec<Node> {
     list.entries().filter_map(take).collect()
 }
 
-/// Replaces each entry that the values match with `entry`, or appends it. With `None`, removes the matches.
+/// Replaces each entry that matches the values with `entry`, or appends it if none matches. With `None`, removes the
+/// matches.
 ///
-/// An empty value matches any entry that has the field. Fewer values than keys match by the first keys. Without
-/// values, nothing matches and the list is cleared.
+/// An empty value matches any entry that has the field. If there are fewer values than keys, only the first keys are
+/// compared. If there are no values, no entry matches and the list is cleared.
 fn set(
     list: &mut Sequence,
     table: &KeyTexts<'_>,
@@ -267,7 +270,8 @@ fn set(
     Ok(())
 }
 
-/// Adds an entry of the other list. With one key it replaces the equal entry; with several it is appended.
+/// Adds an entry of the other list. If there is one key, the entry replaces the equal one; if there are several keys,
+/// it is appended.
 fn append(list: &mut Sequence, table: &KeyTexts<'_>, entry: usize) -> std::result::Result<(), WrongShape> {
     if table.by_own_text {
         let text = table.texts_of(entry)[0].clone().unwrap_or_default();

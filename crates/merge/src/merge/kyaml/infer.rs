@@ -1,4 +1,4 @@
-//! Inference of the key of a list of unknown type: the first given key that all entries have.
+//! Inference of the key of a list of unknown type: the first candidate that all entries have.
 
 use smol_str::SmolStr;
 
@@ -6,12 +6,13 @@ use crate::merge::Trail;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::Node;
 
-/// Returns the first key that all entries have, even if null. For an empty list, returns the first candidate.
+/// Returns the first key that all entries have, even with the value null. For an empty list, returns the first
+/// candidate.
 fn key_of<'k>(list: &[Node], keys: &'k [SmolStr]) -> Option<&'k SmolStr> {
     keys.iter().find(|key| list.iter().all(|entry| entry.get(key).is_some()))
 }
 
-/// Returns true if kyaml merges these lists of unknown type: at least one side has a key.
+/// Returns true if kyaml merges these lists of unknown type, which requires that at least one of them has a key.
 pub(super) fn is_keyed(sides: &[&[Node]], keys: &[SmolStr]) -> bool {
     sides.iter().any(|side| key_of(side, keys).is_some())
 }
@@ -19,7 +20,7 @@ pub(super) fn is_keyed(sides: &[&[Node]], keys: &[SmolStr]) -> bool {
 /// Returns the key by which kyaml merges the lists.
 ///
 /// # Errors
-/// The sides have different keys, or the only sides with a key are empty.
+/// The lists have different keys, or all lists with a key are empty.
 pub(super) fn agreed_key(sides: &[&[Node]], keys: &[SmolStr], trail: &Trail<'_>) -> Result<SmolStr> {
     let mut agreed: Option<&SmolStr> = None;
     for side in sides.iter().filter(|side| !side.is_empty()) {
@@ -37,7 +38,7 @@ pub(super) fn agreed_key(sides: &[&[Node]], keys: &[SmolStr], trail: &Trail<'_>)
     })
 }
 
-/// Returns the first key that all entries of all sides have, or `None` without entries.
+/// Returns the first key that all entries of all lists have, or `None` if there are no entries.
 pub(super) fn common_key(sides: &[&[Node]], keys: &[SmolStr]) -> Option<SmolStr> {
     let entries = || sides.iter().copied().flatten();
     entries().next()?;
@@ -57,7 +58,7 @@ mod tests {
 
     #[test]
     fn keys_are_inferred_from_all_sides() {
-        // dest, patch, kyaml's result (`!` is an error), the lenient result.
+        // dest, the patch, kyaml's result (`!` is an error), and the lenient result.
         let table = [
             ("[{name: a}]", "[{name: b, ip: 1}]", "!", "name"),
             ("[{name: a, ip: 1}]", "[{name: b, ip: 1}]", "ip", "ip"),

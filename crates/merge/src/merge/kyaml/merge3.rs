@@ -1,8 +1,9 @@
-//! Three-way merge: what changed between two versions of an object, onto a third.
+//! The three-way merge of the changes between two versions of an object into a third version.
 //!
-//! kyaml's rules: values that are null in the updated version or in dest are removed. Values that the updated
-//! version added or changed win, even if dest changed as well, and values that it removed are removed. All
-//! others stay as in dest. Maps are never removed as a whole, only their fields, so an empty map may remain.
+//! By kyaml's rules, a value that is null in the updated version or in dest is removed. A value that the updated
+//! version added or changed wins, even if dest changed it as well. With `ConflictPolicy::Dest`, the value of dest wins
+//! in this case. A value that the updated version removed is removed. All other values stay as in dest. Maps are never
+//! removed as a whole, only their fields, so an empty map may remain.
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +22,7 @@ use smp_text::yaml::{Entry, List, Map, Node, Value};
 /// Merges the changes from `original` to `updated` into dest.
 ///
 /// # Errors
-/// Values of different types for one field, and list entries without unique keys.
+/// The values of a field have different types, or list entries have no unique keys.
 pub(in crate::merge) fn merge3(
     original: Option<&Node>,
     updated: Option<&Node>,
@@ -66,12 +67,12 @@ impl<'n, T> Others<'n, T> {
     }
 }
 
-/// The kind of a value that is taken from one side instead of being merged.
+/// The kind of a value that is copied from one side and not merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Leaf {
     Scalar,
     List,
-    /// A list that the schema does not know.
+    /// A list that the schema does not declare.
     UnknownList,
 }
 
@@ -158,7 +159,7 @@ impl<'s> Merge3<'s> {
         self.conflicts.last_mut()
     }
 
-    /// Decides on a map or list that one side has removed: it is removed, or stays as in dest.
+    /// Returns the decision on a map or list that one side has removed: it is removed, or stays as in dest.
     fn removed(&mut self, dest: Option<&Node>, others: Others<'_>, trail: &Trail<'_>) -> Decision {
         let conflict = self.conflict(dest, others, trail).is_some();
         let stays = conflict && self.dest_wins() && present(dest).is_some();
@@ -186,7 +187,7 @@ impl<'s> Merge3<'s> {
         Ok(Decision::Replace(Node::map(map)))
     }
 
-    /// Merges the fields of dest in their order, then adds the new ones, sorted by name.
+    /// Merges the fields of dest in their order, then adds the new fields, sorted by name.
     fn fields(&mut self, dest: &mut Map, others: Others<'_>, here: Location<'_, 's>) -> Result<()> {
         let none = Map::new();
         let sides = [others.original, others.updated];

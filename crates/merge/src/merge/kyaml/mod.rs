@@ -1,11 +1,11 @@
-//! Merges by the rules of kyaml, the library behind kustomize's patches and the merge2 and merge3 tools.
+//! Merges by the rules of kyaml, the library that implements kustomize's patches and kpt's merge2 and merge3.
 //!
-//! kyaml walks all sides at once and decides value by value. Many of its results follow from how it looks up
-//! list entries. This implementation has the same results in linear time. Types come from `schema`; errors and
-//! conflicts are returned as data.
+//! kyaml walks all sides at once, value by value. Many of its results follow from the way it looks up list entries.
+//! This implementation has the same results in linear time. Types come from `schema`. Errors and conflicts are returned
+//! as data.
 //!
-//! `merge2` and `merge3` are the two walks, and `walk` is their shared part. `position` is the schema of a
-//! value. `tuples` decides which list entries belong together, `entries` holds a list during the merge, and
+//! `merge2` and `merge3` are the two walks, and `walk` is their common part. `position` is the schema of a value.
+//! `tuples` determines which list entries correspond to each other, `entries` contains a list during the merge, and
 //! `sequence` finds its entries.
 
 mod change;

@@ -1,4 +1,4 @@
-//! The schema of the value that is merged, from the schema or from a comment.
+//! The schema of a value during the merge, from the schema or from a comment.
 //!
 //! A comment with a JSON object on a field (`ports: # {"type": "array", ...}`) is the schema of that field and
 //! overrides any other, as in kyaml.
@@ -21,11 +21,11 @@ use crate::schema::{Cursor, Directives, Gvk, ListType, PatchStrategy, Schema};
 use smp_text::diagnostic::Result;
 use smp_text::yaml::{Key, Meta, Node};
 
-/// A position in a schema.
+/// True if the nearest named definition is a Kubernetes type.
 #[derive(Debug, Clone)]
 pub(super) struct Position<'s> {
     source: TypeSource<'s>,
-    /// Set if the nearest named definition is part of Kubernetes.
+    /// The way in which a list is merged.
     builtin: bool,
 }
 
@@ -35,16 +35,16 @@ enum TypeSource<'s> {
     Comment(Rc<Json>),
 }
 
-/// The way in which a list merges.
+/// As one value, which is replaced.
 #[derive(Debug)]
 pub(super) enum ListRule<'s> {
-    /// Replaced: the list is one value.
+    /// Entry by entry, matched by the texts of these keys, as in kyaml.
     Replace,
-    /// Matched by the texts of these keys, as in kyaml.
+    /// Entry by entry, matched by several merge keys. Each entry of a patch must have all of them.
     Tuples(Keys),
-    /// Matched by several merge keys that each entry of a patch must have.
+    /// Entry by entry, matched by a key that is inferred from the entries.
     AllOf(MergeKeys),
-    /// Matched by a key that is inferred from the entries.
+    /// Entry by entry, matched by keys, without silent data loss.
     Inferred,
     /// Matched by keys, without silent losses.
     Keyed(ListKeys<'s>),
@@ -69,10 +69,10 @@ impl ListRule<'_> {
         })
     }
 
-    /// Checks the keys of the entries of a patch, for lists where kyaml requires them.
+    /// Checks that the entries of a patch have the keys that kyaml requires for the list.
     ///
     /// # Errors
-    /// An entry that lacks one of several merge keys.
+    /// An entry lacks one of several merge keys.
     pub(super) fn check_patch(&self, patch: &[Node], trail: &Trail<'_>) -> Result<()> {
         let Self::AllOf(keys) = self else { return Ok(()) };
         let invalid = patch.iter().enumerate().find(|(_, entry)| keys.identify(entry).is_none());
@@ -123,7 +123,7 @@ impl<'s> Position<'s> {
         }
     }
 
-    /// Returns the position of a field, from a comment on its value or key, or else from the schema.
+    /// Returns the position of a field, from a comment on its value or key, otherwise from the schema.
     pub(super) fn field_with_comments<'n>(
         &self,
         name: &str,
@@ -150,7 +150,7 @@ impl<'s> Position<'s> {
         }
     }
 
-    /// Resolves a schema within a comment. A dangling reference means an unknown type.
+    /// Resolves a schema in a comment. A reference to a missing definition is an unknown type.
     fn resolve(json: &Json, schema: &'s Schema) -> Self {
         match json.get("$ref").and_then(Json::as_str) {
             Some(reference) => named(reference, schema).unwrap_or_else(Self::unknown),
@@ -177,7 +177,7 @@ impl<'s> Position<'s> {
 
     /// Returns how the list with these `sides` merges. `patch` is the side of the patch, if any.
     ///
-    /// For lists of unknown type this depends on whether the entries have a key that may be inferred.
+    /// For lists of unknown type, this depends on whether the entries have a key that may be inferred.
     pub(super) fn list_rule(
         &self,
         sides: &[&[Node]],
@@ -195,9 +195,9 @@ impl<'s> Position<'s> {
         }
     }
 
-    /// Returns the rule without silent losses. Lists of custom resources, which have no patch strategy, merge
-    /// by their list type. A patch merge key may name several keys. An inferred key is one that all entries
-    /// have. If an entry of the patch has `$patchMergeKey`, the list always merges.
+    /// Returns the rule without silent data loss. Lists of custom resources have no patch strategy and merge by their
+    /// list type. A patch merge key may consist of several keys. A key is only inferred if all entries have it. If an
+    /// entry of the patch has `$patchMergeKey`, the list always merges.
     fn rule_without_losses(
         &self,
         sides: &[&[Node]],
@@ -219,12 +219,12 @@ impl<'s> Position<'s> {
         association.into()
     }
 
-    /// Returns this position, or that of `kind` if it is unknown.
+    /// Returns this position. If it is unknown, returns that of `kind`.
     pub(super) fn or(self, kind: Cursor<'s>) -> Self {
         if self.is_known() { self } else { Self::new(kind, false) }
     }
 
-    /// Refines the position with the schema in a comment of the values or, if unknown, with their own kind.
+    /// Returns the position, refined by the schema in a comment of the values or, if it is unknown, by their own kind.
     pub(super) fn refine(self, values: &[Option<&Node>], schema: &'s Schema) -> Self {
         let present = || values.iter().copied().flatten().filter(|node| !node.is_null());
         if let Some(position) = present().find_map(|node| from_comment(&node.meta, schema)) {
@@ -237,7 +237,7 @@ impl<'s> Position<'s> {
     }
 }
 
-/// Returns the association of a list whose entries share a key.
+/// Returns the association of a list whose entries are identified by a single key.
 fn keyed_by(key: SmolStr) -> Association {
     let list =
         Directives { list_type: Some(ListType::Map), list_map_keys: vec![key], ..Directives::default() };
@@ -260,8 +260,8 @@ fn directives(json: &Json) -> Directives {
     }
 }
 
-/// Returns true for the packages whose types have a patch strategy on every list that the API server merges;
-/// their lists without one are replaced. Other types never have patch strategies.
+/// Returns true for packages in which every list that the API server merges has a patch strategy; their lists without
+/// one are replaced. The types of other packages never have patch strategies.
 fn is_builtin(type_name: &str) -> bool {
     ["api.", "apimachinery.", "apiextensions-apiserver.", "kube-aggregator.", "kubernetes."]
         .iter()
@@ -273,10 +273,10 @@ fn named<'s>(reference: &str, schema: &'s Schema) -> Option<Position<'s>> {
     Some(Position::new(cursor, false))
 }
 
-/// Returns the schema in the comments of a value or key: the line comment, or else the one above.
+/// Returns the schema in the comments of a value or key: in the line comment, otherwise in the comment above.
 ///
-/// Any non-empty JSON object counts, even `{"$openapi": "..."}` or `{"$kpt-set": "..."}` without a type. The
-/// field has no known type then (kustomize 5.8).
+/// Any non-empty JSON object is used, even `{"$openapi": "..."}` or `{"$kpt-set": "..."}` without a type. The field
+/// then has no known type (kustomize 5.8).
 fn from_comment<'s>(meta: &Meta, schema: &'s Schema) -> Option<Position<'s>> {
     let comments = meta.comments.as_deref()?;
     let text = match (&comments.line, comments.head.as_slice()) {
@@ -293,7 +293,7 @@ fn from_comment<'s>(meta: &Meta, schema: &'s Schema) -> Option<Position<'s>> {
     Some(position.unwrap_or_else(|| Position { source: TypeSource::Comment(Rc::new(json)), builtin: false }))
 }
 
-/// Returns the type of an object with its own kind, in a field of any type.
+/// Returns the type of an object by its own kind, in a field of any type.
 fn from_kind<'s>(node: &Node, schema: &'s Schema) -> Option<Position<'s>> {
     let map = node.as_map()?;
     let text = |field| {

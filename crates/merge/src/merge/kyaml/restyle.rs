@@ -1,7 +1,7 @@
-//! The style, and therefore the type, of a value that replaces another one.
+//! The style of a value that replaces another one. The style determines its type.
 //!
-//! kyaml gives a new value the style of the old one. If the old one was quoted, a number becomes a string. A
-//! string that replaces an unquoted value stays a string by its tag.
+//! kyaml gives a new value the style of the old one. If the old one was quoted, a number becomes a string. A string
+//! that replaces an unquoted value remains a string because of its tag.
 
 use smp_text::yaml::{Meta, Node, Resolved, Style, Tag, Value, parse_yaml_1_1_bool, resolve_plain};
 
@@ -11,7 +11,7 @@ pub(super) fn restyle(new: &mut Node, old: &Meta) {
         new.meta.style = if old.style == Style::Flow { Style::Flow } else { Style::Block };
         return;
     }
-    // The new scalar stays linked to the scalars that the old one shares its value with.
+    // The new scalar stays linked to the other scalars that share the old one's value.
     new.meta.shared_group = old.shared_group;
     let style = if matches!(old.style, Style::Block | Style::Flow) { Style::Plain } else { old.style };
     new.meta.tag = tag_after(new, style, !matches!(old.tag, Tag::None | Tag::Undecided | Tag::Quoted));
@@ -31,7 +31,7 @@ fn tag_after(new: &Node, style: Style, explicit: bool) -> Tag {
     let plain = tag_of(&resolve_plain(text));
     match own {
         Tag::Str if style != Style::Plain || plain == Tag::Str => Tag::None,
-        // A number that replaces a quoted string: kustomize 5.8 keeps the quotes and loses the type.
+        // If a number replaces a quoted string, kustomize 5.8 keeps the quotes, so the number becomes a string.
         tag if tag == plain && style != Style::Plain => Tag::Quoted,
         tag if tag == plain => Tag::None,
         tag => tag,
@@ -49,8 +49,8 @@ fn tag_of(resolved: &Resolved<'_>) -> Tag {
     }
 }
 
-/// Quotes a plain string that YAML 1.1 reads as another type, as kyaml does with the values that it visits:
-/// booleans, and values that a program turned into strings.
+/// Quotes a plain string that YAML 1.1 reads as another type. kyaml does this with the values that it visits: booleans,
+/// and values that a program turned into strings.
 pub(super) fn quote_yaml11_values(node: &mut Node) {
     let meta = &node.meta;
     if meta.style == Style::Plain
@@ -66,7 +66,7 @@ pub(super) fn quote_yaml11_values(node: &mut Node) {
     }
 }
 
-/// Returns the key of a list entry from the text by which the entry was matched. Numbers become strings.
+/// Returns the key of a list entry as a scalar, from the text by which the entry was matched. Numbers become strings.
 pub(super) fn key_scalar(text: &str) -> Node {
     let mut node = Node::plain(text);
     if parse_yaml_1_1_bool(text).is_some()

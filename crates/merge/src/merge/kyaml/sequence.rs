@@ -1,6 +1,6 @@
-//! A list whose entries are found by the texts of their keys while it changes.
+//! A list that changes while its entries are looked up by the texts of their keys.
 //!
-//! Entries are numbers here, because one entry can occur twice in a list and in two lists at once.
+//! Entries are represented by numbers, because one entry can occur twice in a list, and in two lists at once.
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
@@ -9,7 +9,7 @@ use super::tuples::{Columns, Keys, has_column};
 use crate::merge::identity::PAIRWISE_LIMIT;
 use smp_text::yaml::{Node, Value};
 
-/// The shape of an entry, as far as its keys depend on it.
+/// The shape of an entry: the parts of its type that determine its keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     Null,
@@ -30,19 +30,19 @@ impl Shape {
         }
     }
 
-    /// Returns true for null and empty maps. kyaml drops them when it next clears empty entries.
+    /// Returns true for null and empty maps. kyaml drops them the next time it removes empty entries.
     pub(super) fn is_empty(self) -> bool {
         matches!(self, Self::Null | Self::EmptyMap)
     }
 }
 
-/// The key texts of all entries, by entry number.
+/// The key texts of all entries, by the number of the entry.
 #[derive(Debug)]
 pub(super) struct KeyTexts<'k> {
     pub(super) keys: &'k Keys,
-    /// Set if entries are identified by their own text.
+    /// True if entries are identified by their own text.
     pub(super) by_own_text: bool,
-    /// One per key and entry; `None` if the entry lacks the field.
+    /// One text for each key and entry; `None` if the entry lacks the field.
     texts: Vec<Option<SmolStr>>,
     pub(super) shapes: Vec<Shape>,
 }
@@ -52,7 +52,7 @@ impl<'k> KeyTexts<'k> {
         Self { keys, by_own_text: keys.is_own_text(), texts: Vec::new(), shapes: Vec::new() }
     }
 
-    /// Returns true if an entry has a shape without keys.
+    /// Returns true if an entry cannot have keys because of its shape.
     pub(super) fn lacks_keys(&self, entry: usize) -> bool {
         match self.shapes[entry] {
             Shape::List => true,
@@ -87,7 +87,7 @@ impl<'k> KeyTexts<'k> {
         &self.texts[entry * self.keys.len()..(entry + 1) * self.keys.len()]
     }
 
-    /// Hashes the texts in some columns, if all are present.
+    /// Hashes the texts in some columns. Returns `None` if one of them is absent.
     fn hash(&self, entry: usize, columns: Columns) -> Option<u64> {
         let texts = self.texts_of(entry).iter().enumerate().filter(|(i, _)| has_column(columns, *i));
         hash(texts.map(|(_, text)| text.as_deref()))
@@ -106,11 +106,11 @@ fn hash<'t>(texts: impl Iterator<Item = Option<&'t str>>) -> Option<u64> {
 /// The entries of a list, in order.
 #[derive(Debug, Default)]
 pub(super) struct Sequence {
-    /// The number of the entry at each position; `None` if it was removed, so that positions do not change.
+    /// The number of the entry in each slot; `None` if it was removed. Slots stay, so that indices do not change.
     pub(super) slots: Vec<Option<usize>>,
-    /// Positions by the texts in some columns. Stale positions are filtered on look-up.
+    /// The slots by the texts in some columns. Outdated slots are skipped during lookup.
     index: FxHashMap<Columns, FxHashMap<u64, Vec<usize>>>,
-    /// Positions of nulls and empty maps.
+    /// The slots of nulls and empty maps.
     empty_positions: Vec<usize>,
     /// The number of entries that cannot have keys.
     pub(super) keyless: usize,
@@ -122,7 +122,7 @@ impl Sequence {
         self.set_at(self.slots.len() - 1, Some(entry), texts_by_entry);
     }
 
-    /// Replaces or removes the entry at a position.
+    /// Replaces or removes the entry in a slot.
     pub(super) fn set_at(&mut self, position: usize, entry: Option<usize>, texts_by_entry: &KeyTexts<'_>) {
         if let Some(old) = std::mem::replace(&mut self.slots[position], entry) {
             self.keyless -= usize::from(texts_by_entry.lacks_keys(old));
@@ -133,7 +133,7 @@ impl Sequence {
         }
     }
 
-    /// Updates the index after the entry at a position has changed.
+    /// Updates the index after the entry in a slot has changed.
     pub(super) fn reindex(&mut self, position: usize, entry: usize, texts_by_entry: &KeyTexts<'_>) {
         if texts_by_entry.shapes[entry].is_empty() {
             self.empty_positions.push(position);
@@ -153,8 +153,8 @@ impl Sequence {
         self.slots.iter().flatten().copied()
     }
 
-    /// Returns the ascending positions of the entries for which `fits` is true. `fits` must compare the texts itself: the index
-    /// only narrows the search to entries with these texts in these columns.
+    /// Returns the ascending slots of the entries for which `fits` is true. `fits` must compare the texts itself, since
+    /// the index only narrows the search to entries with the same hash of these columns.
     pub(super) fn positions(
         &mut self,
         columns: Columns,
@@ -185,7 +185,7 @@ impl Sequence {
         found
     }
 
-    /// Drops nulls and empty maps.
+    /// Removes nulls and empty maps.
     pub(super) fn remove_empty(&mut self, texts_by_entry: &KeyTexts<'_>) {
         for at in self.empty_positions.drain(..) {
             if let Some(slot) = self.slots.get_mut(at) {

@@ -1,7 +1,7 @@
-//! Key tuples of list entries, which decide which entries of several lists belong together.
+//! Key tuples of list entries. They determine which entries of several lists correspond to each other.
 //!
-//! A tuple has the text of each key of an entry; the text of an absent key is empty. kyaml identifies entries
-//! like this, with all consequences of the ambiguous empty text.
+//! A tuple contains the text of each key of an entry; the text of an absent key is empty. kyaml identifies entries in
+//! this way, including all consequences of the ambiguous empty text.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
@@ -17,14 +17,14 @@ pub(super) fn has_column(columns: Columns, column: usize) -> bool {
     columns & (1 << column) != 0
 }
 
-/// Maximum number of keys; further ones are ignored.
+/// The maximum number of keys. Further keys are ignored.
 const MAX_KEYS: usize = 32;
 
 /// The fields that identify the entries of a list. The name `""` means the entry itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Keys {
     names: Vec<SmolStr>,
-    /// The texts for absent keys; kyaml has none.
+    /// The texts for absent keys. kyaml's own rules have none.
     defaults: Vec<Option<SmolStr>>,
 }
 
@@ -64,12 +64,12 @@ impl Keys {
         self.names.len()
     }
 
-    /// Returns the names with their defaults.
+    /// Returns the names of the keys with their defaults.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&SmolStr, Option<&SmolStr>)> {
         self.names.iter().zip(self.defaults.iter().map(Option::as_ref))
     }
 
-    /// Returns the texts of the keys of an entry, with defaults. Absent keys are empty.
+    /// Returns the texts of the keys of an entry, with defaults. The text of an absent key is empty.
     pub(super) fn texts<'k>(&'k self, entry: &'k Node) -> impl Iterator<Item = SmolStr> + use<'k> {
         let whole = self.is_own_text();
         self.iter().map(move |(name, default)| {
@@ -80,7 +80,7 @@ impl Keys {
         })
     }
 
-    /// Returns the text of a key as written, or its default; `None` if the entry has neither.
+    /// Returns the text of a key as written, or its default. Returns `None` if there is neither.
     pub(super) fn raw(&self, entry: &Node, i: usize) -> Option<SmolStr> {
         if self.is_own_text() {
             return Some(raw_text(entry));
@@ -109,7 +109,7 @@ fn retain_by_index<T>(items: &mut Vec<T>, keep: impl Fn(usize) -> bool) {
 pub(super) struct Tuples {
     keys: Keys,
     texts: Vec<SmolStr>,
-    /// Set if several tuples may match one entry.
+    /// True if several tuples may match one entry.
     may_overlap: bool,
 }
 
@@ -123,19 +123,19 @@ pub(super) fn raw_text(node: &Node) -> SmolStr {
     node.scalar_text().cloned().unwrap_or_default()
 }
 
-/// Returns true for null and empty maps, which kyaml does not count as entries.
+/// Returns true for null and empty maps, which kyaml does not treat as entries.
 pub(super) fn is_empty_entry(node: &Node) -> bool {
     node.is_null() || node.as_map().is_some_and(Map::is_empty)
 }
 
-/// Returns the columns of a tuple that have a text.
+/// Returns the columns of a tuple that are not empty.
 pub(super) fn filled_columns(tuple: &[SmolStr]) -> Columns {
     tuple.iter().enumerate().filter(|(_, text)| !text.is_empty()).fold(0, |columns, (i, _)| columns | 1 << i)
 }
 
 impl Tuples {
-    /// Returns the tuples that kyaml visits for these lists: those of all entries, with gaps filled, by the
-    /// keys that at least one entry has.
+    /// Returns the tuples that kyaml visits for these lists: the tuples of all entries with their gaps filled. They
+    /// contain the keys that at least one entry has.
     pub(super) fn from_lists<'n>(lists: impl IntoIterator<Item = &'n [Node]>, keys: Keys) -> Self {
         let mut tuples = Self::collect(lists, keys);
         tuples.may_overlap = tuples.width() > 1 && tuples.texts.iter().any(SmolStr::is_empty);
@@ -182,7 +182,7 @@ impl Tuples {
         self.texts.is_empty()
     }
 
-    /// Returns true if an entry lacked a key, so that several tuples may match one entry.
+    /// Returns true if an entry lacked a key. Several tuples may then match one entry.
     pub(super) fn may_overlap(&self) -> bool {
         self.may_overlap
     }
@@ -209,11 +209,11 @@ impl Tuples {
         }
     }
 
-    /// Fills gaps: tuples that share a text and differ only by gaps become equal, in the order and with the
-    /// side effects of kyaml's loop over all pairs.
+    /// Fills gaps: tuples that share a text and differ only in gaps become equal. The order and the side effects are
+    /// those of kyaml's loop over all pairs.
     fn fill_gaps(&mut self) {
         let fillings: FxHashSet<Columns> = self.iter().map(filled_columns).collect();
-        // Distinct tuples with equal gaps differ in a text.
+        // Tuples that are distinct but have the same gaps differ in a text.
         if fillings.len() > 1 {
             Filler { tuples: self, fillings: fillings.into_iter().collect(), tables: FxHashMap::default() }
                 .run();
@@ -221,12 +221,12 @@ impl Tuples {
     }
 }
 
-/// Gap filling with the result of comparing all pairs, but only for pairs that can match.
+/// Fills gaps with the same result as a comparison of all pairs, but compares only pairs that can match.
 struct Filler<'t> {
     tuples: &'t mut Tuples,
     /// The column sets in which tuples have, or had, texts.
     fillings: Vec<Columns>,
-    /// For each column set and subset of it: the tuples by their texts in the subset.
+    /// For each column set and each of its subsets: the tuples, by their texts in the subset.
     tables: FxHashMap<(Columns, Columns), FxHashMap<Vec<SmolStr>, Vec<usize>>>,
 }
 
@@ -257,7 +257,7 @@ impl Filler<'_> {
         let mut found = Vec::new();
         for other in self.fillings.clone() {
             let both = mine & other;
-            // Matching tuples agree in at least one column: in a text, or in a gap.
+            // Matching tuples are equal in at least one column: both have the same text or both have a gap.
             if both != 0 || mine | other != all {
                 found
                     .extend_from_slice(self.table(other, both).get(&project(tuple, both)).map_or(&[], |v| v));
@@ -300,8 +300,8 @@ impl Filler<'_> {
     }
 }
 
-/// Returns true if no entries of the list need to be merged: all are maps with the same keys and distinct
-/// values. If entries are identified by their own text, they must be distinct scalars.
+/// Returns true if no entries of the list need to be merged with each other, because all are maps with the same keys
+/// and distinct values. If entries are identified by their own text, they must be distinct scalars.
 pub(super) fn are_distinct(entries: &[Node], keys: &Keys) -> bool {
     if keys.is_own_text() {
         let texts =

@@ -1,4 +1,4 @@
-//! The shared parts of the two-way and the three-way walk: locations, decisions, and matching of map fields.
+//! The common parts of the two-way and the three-way walk: locations, decisions, and the matching of map fields.
 
 use super::position::Position;
 use super::restyle::{quote_yaml11_values, restyle};
@@ -13,14 +13,14 @@ pub(super) struct Location<'h, 's> {
     pub(super) trail: &'h Trail<'h>,
 }
 
-/// The decision on a value.
+/// The result of the merge for a value.
 #[derive(Debug)]
 pub(super) enum Decision {
     /// The value stays; it may have been changed in place.
     Keep,
     /// The value is replaced.
     Replace(Node),
-    /// The value is removed. The node itself is not changed, because a list may still hold it.
+    /// The value is removed. The node itself is not changed, because a list may still contain it.
     Remove,
 }
 
@@ -47,7 +47,7 @@ impl Decision {
         true
     }
 
-    /// Adds the decided value of a new field to a map, with these comments.
+    /// Adds the value of a new field to a map, with these comments.
     pub(super) fn add_to(self, map: &mut Map, key: &Key, comments: Option<Box<Comments>>) {
         if let Self::Replace(mut node) = self {
             quote_yaml11_values(&mut node);
@@ -72,7 +72,7 @@ pub(super) fn retain<T>(entries: &mut Vec<T>, mut keep: impl FnMut(&mut T) -> Re
 /// Checks that two values are both maps, both lists or both scalars.
 ///
 /// # Errors
-/// Values of different types.
+/// The values have different types.
 pub(super) fn check_same_kind(old: &Node, new: &Node, trail: &Trail<'_>) -> Result<()> {
     if std::mem::discriminant(&old.value) == std::mem::discriminant(&new.value) {
         return Ok(());
@@ -85,8 +85,8 @@ pub(super) fn check_same_kind(old: &Node, new: &Node, trail: &Trail<'_>) -> Resu
         .help("to change its type, set the field to null in an earlier patch"))
 }
 
-/// Matches the fields of two maps. Returns for each field of the first map its position in the other, and the
-/// positions of the fields that only the other has, sorted by name.
+/// Matches the fields of two maps. Returns the index in the other map of each field of the first map, and the indices
+/// of the fields that only the other map has, sorted by name.
 pub(super) fn match_fields(map: &Map, other: &Map) -> (Vec<Option<usize>>, Vec<usize>) {
     let (mut partners, mut new) = (vec![None; map.len()], Vec::new());
     let few = other.len() <= 4;

@@ -1,11 +1,11 @@
-//! Comments of merged values: those of dest, unless only the updated version changed them.
+//! The comments of merged values. They are those of dest, unless only the updated version changed them.
 //!
-//! This concerns line comments only. All other comments stay where they are when the text is edited.
+//! This applies to line comments only. All other comments stay unchanged when the text is edited.
 
 use smp_text::yaml::{Entry, Key, Map, Meta, Node, Value, is_unchanged};
 
-/// Returns the value of dest if the updated version has the same data as the original. Line comments of the
-/// updated version are used if dest still has those of the original.
+/// Returns dest, for an updated version with the same data as the original. A line comment is that of the updated
+/// version if dest still has the original one.
 pub(super) fn with_updated_comments(dest: &Node, original: Option<&Node>, updated: Option<&Node>) -> Node {
     let mut merged = dest.clone();
     if let (Some(original), Some(updated)) = (original, updated)
@@ -51,8 +51,8 @@ pub(super) fn take_line_comment(dest: &mut Meta, original: &Meta, updated: &Meta
     }
 }
 
-/// Returns the updated value, which replaces that of dest. A line comment that only dest may have changed is left out:
-/// the one of dest stays.
+/// Returns the updated value, which replaces that of dest. If only dest may have changed the line comment, the result
+/// has none, so that the one of dest stays in the text.
 pub(super) fn replacing(updated: &Node, original: Option<&Node>, dest: Option<&Node>) -> Node {
     let mut merged = updated.clone();
     let is_same_comment = original.is_some_and(|original| line(&original.meta) == line(&updated.meta));
@@ -65,8 +65,8 @@ pub(super) fn replacing(updated: &Node, original: Option<&Node>, dest: Option<&N
     merged
 }
 
-/// Returns the key of a field that dest and the source have. If the values differ, it has the line comment of
-/// the source's key. The comment of a scalar belongs to the value instead.
+/// Returns the key of a field that both dest and the source have. If the values differ, it has the line comment of the
+/// source's key. The comment of a scalar belongs to the value and is not copied.
 pub(super) fn key_with_comment(mut key: Key, [dest, source]: [Option<&Entry>; 2]) -> Key {
     if let (Some(dest), Some(source)) = (dest, source)
         && dest.value != source.value

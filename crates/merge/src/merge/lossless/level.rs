@@ -11,14 +11,14 @@ use smol_str::SmolStr;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ValueType<'s> {
     pub cursor: Cursor<'s>,
-    /// Set for unions: maps in which one field excludes others, such as the sources of a volume.
+    /// True for a union: a map in which one field excludes others, such as the sources of a volume.
     is_union: bool,
 }
 
 /// The aligned fields or list entries of a value in several versions.
 #[derive(Debug)]
 pub(super) enum Level<const N: usize> {
-    /// Maps: the positions of their fields.
+    /// Maps: the indices of their fields.
     Fields(Vec<[Option<usize>; N]>),
     /// Lists whose entries have unique keys or values.
     Entries(Association, Vec<AlignedEntry<N>>),
@@ -35,12 +35,13 @@ impl<'s> ValueType<'s> {
         Self::new(self.cursor.field(name))
     }
 
-    /// Returns the type of the entries of a list. The patch strategy of the list defines whether they are unions.
+    /// Returns the type of the entries of a list. The patch strategy of the list determines whether they are unions.
     pub fn element(self) -> Self {
         Self { cursor: self.cursor.element(), is_union: self.is_union }
     }
 
-    /// Returns the type by the object's own kind if the schema does not know the value.
+    /// Returns the type of the object's `apiVersion` and `kind` if the value has no known type or is an embedded
+    /// resource.
     pub fn or_own_kind(self, versions: &[Option<&Node>], schema: &'s Schema) -> Self {
         if self.cursor.is_known() && !self.cursor.is_embedded_resource() {
             return self;
@@ -54,8 +55,8 @@ impl<'s> ValueType<'s> {
         self.cursor.additional().is_known()
     }
 
-    /// Returns true if two versions of a map (or one, if the other is absent) cannot be merged: the map is atomic,
-    /// or the versions have different fields of a union.
+    /// Returns true if two versions of a map (one of which may be absent) cannot be merged, because the map is atomic
+    /// or the versions have different members of a union.
     pub fn is_unmergeable(self, sides: [Option<&Map>; 2]) -> bool {
         let same_fields = || match sides {
             [Some(one), Some(other)] => {
@@ -66,9 +67,9 @@ impl<'s> ValueType<'s> {
         is_atomic(self.cursor) && !self.has_free_keys() || self.is_union && !same_fields()
     }
 
-    /// Resolves a union in which the source chooses another member than dest. Returns the value of dest reduced
-    /// to its scalars, such as the name of the chosen member, and to the fields that the source has. Returns
-    /// `None` if the source chooses no other member, or if nothing would be removed.
+    /// Resolves a union if the source selects another member than dest. Returns the value of dest with only its
+    /// scalars, such as the name of the selected member, and the fields that the source also has. Returns `None` if the
+    /// source selects no other member, or if nothing would be removed.
     pub fn without_other_members(self, [dest, source]: [Option<&Node>; 2]) -> Option<Node> {
         let (dest, source, true) = (dest?, source?.as_map()?, self.is_union) else { return None };
         let fields = dest.as_map()?;
@@ -94,7 +95,7 @@ fn gvk(object: &Map) -> Option<Gvk> {
     Some(Gvk::from_manifest(text("apiVersion")?, text("kind")?))
 }
 
-/// Aligns maps or lists. An absent version counts as empty.
+/// Aligns maps or lists. An absent version is treated as empty.
 pub(super) fn align_level<const N: usize>(
     versions: [Option<&Node>; N],
     value_type: ValueType<'_>,
@@ -116,9 +117,9 @@ pub(super) fn align_level<const N: usize>(
 
 /// Aligns dest, the updated version and the original, in that order.
 ///
-/// If the schema recommends several merge keys, the default key alone identifies entries as long as it is
-/// unique and the original has each entry that both other versions have. Otherwise all recommended keys are
-/// used, and an entry that only gains or loses a key stays the same entry.
+/// If the schema recommends several merge keys, the default key alone identifies entries as long as it is unique, and
+/// the original contains each entry that both other versions contain. Otherwise all recommended keys are used. An entry
+/// that only gains or loses a key is still the same entry.
 pub(super) fn align_versions(
     versions: [Option<&Node>; 3],
     value_type: ValueType<'_>,

@@ -1,9 +1,9 @@
-//! Merges without data loss: changes of one version are taken, and changes of both versions are conflicts.
+//! Merges without data loss: a change in one version is applied, and different changes in both versions are a conflict.
 //!
-//! The rules are those that merge2 and merge3 document, applied to actual changes and with the schema. Versions
-//! that are equal at a value cause no change there; the rules for maps, lists and nulls apply only to differing
-//! values. `level` aligns fields and entries, `three_way` and `two_way` merge them, `order` sorts the result,
-//! and `comments` merges its comments. This module knows nothing of kustomizations and files.
+//! The rules are those in the documentation of merge2 and merge3, applied to actual changes and with the schema. If two
+//! versions have an equal value, there is no change. The rules for maps, lists and nulls apply only to differing
+//! values. `level` aligns fields and entries, `three_way` and `two_way` merge them, `order` sorts the result, and
+//! `comments` merges its comments. This module knows nothing of kustomizations and files.
 
 mod comments;
 mod level;

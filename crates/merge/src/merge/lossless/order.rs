@@ -1,10 +1,10 @@
 //! The order of fields and list entries after a merge.
 //!
-//! Operates on positions only, not on nodes or keys.
+//! Operates only on positions, not on nodes or keys.
 
 use crate::merge::ListOrder;
 
-/// The indexes of the versions in [`Positions`].
+/// The indices of the versions in [`Positions`].
 pub(super) const DEST: usize = 0;
 pub(super) const UPDATED: usize = 1;
 pub(super) const ORIGINAL: usize = 2;
@@ -14,9 +14,9 @@ pub(super) type Positions<const N: usize> = [Option<usize>; N];
 
 /// Returns the order of the entries that stay after a three-way merge, as row numbers.
 ///
-/// If dest has the order of the original, the updated order is used, otherwise that of dest. Entries that only
-/// the other version has follow their predecessor in that version. An explicit order appends or prepends all
-/// new entries instead.
+/// If dest has the same order as the original, the updated order is used, otherwise that of dest. Entries that only the
+/// other version has follow their predecessor in that version. If an order is given in the options, all new entries are
+/// appended or prepended.
 pub(super) fn for_versions(rows: &[Positions<3>], order: Option<ListOrder>) -> Vec<usize> {
     if order.is_some() {
         return for_pair(rows, order);
@@ -25,7 +25,7 @@ pub(super) fn for_versions(rows: &[Positions<3>], order: Option<ListOrder>) -> V
     if known.is_sorted() { interleaved(rows, UPDATED, DEST) } else { interleaved(rows, DEST, UPDATED) }
 }
 
-/// Returns the order of the entries that stay after a two-way merge: those of dest, then those that only the
+/// Returns the order of the entries that stay after a two-way merge: first those of dest, then those that only the
 /// updated version has.
 pub(super) fn for_pair<const N: usize>(rows: &[Positions<N>], order: Option<ListOrder>) -> Vec<usize> {
     let old = by_position(rows, DEST);
@@ -36,13 +36,13 @@ pub(super) fn for_pair<const N: usize>(rows: &[Positions<N>], order: Option<List
     }
 }
 
-/// Returns the order of the fields that stay: as in dest, with each new one after its predecessor in the
+/// Returns the order of the fields that stay: the order of dest, with each new field after its predecessor in the
 /// updated version.
 pub(super) fn for_fields<const N: usize>(rows: &[Positions<N>]) -> Vec<usize> {
     interleaved(rows, DEST, UPDATED)
 }
 
-/// Returns the rows that a version has, in its order.
+/// Returns the rows that occur in a version, in its order.
 fn by_position<const N: usize>(rows: &[Positions<N>], version: usize) -> Vec<usize> {
     let mut present: Vec<usize> = (0..rows.len()).filter(|&row| rows[row][version].is_some()).collect();
     present.sort_unstable_by_key(|&row| rows[row][version]);
@@ -72,7 +72,7 @@ fn interleaved<const N: usize>(rows: &[Positions<N>], base: usize, other: usize)
 mod tests {
     use super::*;
 
-    /// Creates a row for each letter, with its positions in three strings; dest comes first.
+    /// Creates a row for each letter with its positions in the three strings. The first string is dest.
     fn rows(versions: [&str; 3]) -> (Vec<char>, Vec<Positions<3>>) {
         let mut letters: Vec<char> = versions.concat().chars().collect();
         letters.sort_unstable();

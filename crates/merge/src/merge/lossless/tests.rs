@@ -8,7 +8,7 @@ use crate::schema::{Schema, openapi};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Node, ParseOptions, parse_one};
 
-/// Parses a version; `-` is an absent value.
+/// Parses a version. `-` stands for an absent value.
 fn version(text: &str) -> Option<Node> {
     (text != "-").then(|| node(text))
 }
@@ -36,7 +36,7 @@ fn paths(merged: &Merged) -> String {
     merged.conflicts.iter().map(|conflict| conflict.path.to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// Checks rows of the original, the updated version, dest, the result, and the fields in conflict.
+/// Checks rows of the original, the updated version, dest, the result, and the conflicting fields.
 fn check_with(schema: &Schema, options: &MergeOptions, table: &[[&str; 5]]) {
     for [original, updated, dest, want, conflicts] in table {
         let merged = three([original, updated, dest], schema, options);
@@ -65,7 +65,7 @@ fn check(table: &[[&str; 5]]) {
     check_with(&Schema::empty(), &MergeOptions::lossless(), table);
 }
 
-/// Checks values within an object: `KIND` and the path to the value are put around each text.
+/// Checks values inside an object. Each text is inserted into `frame`.
 fn inside(frame: &str, table: &[[&str; 5]]) {
     let wrap = |text: &&str| frame.replace("VALUE", text);
     let framed: Vec<[String; 4]> = table.iter().map(|[o, u, d, want, _]| [o, u, d, want].map(wrap)).collect();
@@ -196,7 +196,7 @@ fn fields_added_to_a_removed_map_stay() {
         ["{r: {a: 1}, t: x}", "{t: x}", "{r: {a: 1, b: 1}, t: x}", "{r: {b: 1}, t: x}", "r"],
         ["{r: {a: 1, b: {c: 1, d: 1}}}", "{r: {a: 1, b: {c: 2, d: 1}}}", "{}", "{r: {b: {c: 2}}}", "r"],
     ]);
-    // Maps with arbitrary keys such as labels: no conflict.
+    // Maps with arbitrary keys, such as labels, do not conflict.
     inside(
         "{apiVersion: v1, kind: ConfigMap, metadata: {VALUE}}",
         &[
@@ -252,7 +252,7 @@ fn keys_are_inferred_from_all_versions() {
         &[["[{id: 1}]", "[{id: 1, a: 1}]", "[{id: 1, b: 1}]", "[{id: 1, a: 1, b: 1}]", ""]],
     );
     check(&[
-        // `type` is not unique, and not all entries have `ip`.
+        // `type` is not unique, and some entries lack `ip`.
         [
             "[{type: x, name: a}, {type: x, name: b}]",
             "[{type: x, name: a, v: 1}, {type: x, name: b, ip: 1}]",
@@ -299,7 +299,7 @@ fn entries_are_merged_by_key_and_follow_their_predecessor() {
 #[test]
 fn entries_removed_by_one_side_and_changed_by_the_other_conflict() {
     check(&[
-        // The changed fields are restored, with the key.
+        // The changed fields are restored together with the key.
         [
             "[{name: a, x: 1, y: 1}, {name: b}]",
             "[{name: a, x: 2, y: 1}, {name: b}]",
@@ -308,7 +308,7 @@ fn entries_removed_by_one_side_and_changed_by_the_other_conflict() {
             "[name=a]",
         ],
         ["[{name: a, x: 1}, {name: b}]", "[{name: a}, {name: b}]", "[{name: b}]", "[{name: b}]", "[name=a]"],
-        // No partial entry remains.
+        // No incomplete entry remains.
         [
             "[{name: a, x: 1}, {name: b}]",
             "[{name: b}]",
@@ -364,7 +364,7 @@ fn list_type_and_keys_decide_how_lists_merge() {
                 "ports: [{port: 53, protocol: TCP, name: t, targetPort: 5}, {port: 53, protocol: UDP}]",
                 "",
             ],
-            // Equal keys: the list is compared as a whole.
+            // The keys are equal, so the list is compared as a whole.
             [
                 "ports: [{port: 1}, {port: 1}]",
                 "ports: [{port: 1}]",
@@ -620,6 +620,6 @@ fn long_lists_merge_in_linear_time() {
         merge3(Some(&original), Some(&updated), Some(dest), &Schema::empty(), &MergeOptions::lossless());
     let merged = merged.expect("merged");
     assert_eq!((merged.node, merged.conflicts.len()), (Some(updated), 9_999));
-    // Far above the unoptimized linear time, and far below quadratic time.
+    // The limit is far above the time of the linear algorithm without optimization, and far below quadratic time.
     assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
 }

@@ -1,4 +1,4 @@
-//! Three-way merge: what changed between two versions of an object, onto a third.
+//! The three-way merge of the changes between two versions of an object into a third version.
 
 use smol_str::SmolStr;
 
@@ -32,7 +32,7 @@ pub(in crate::merge) fn merge3(
     Merged { node, warnings: Vec::new(), conflicts: merge.conflicts }
 }
 
-/// One value in the three versions; `None` if absent.
+/// A value in the three versions; `None` if it is absent.
 #[derive(Debug, Clone, Copy)]
 struct Versions<'n> {
     original: Option<&'n Node>,
@@ -50,12 +50,13 @@ impl<'n> Versions<'n> {
         [self.updated, self.dest]
     }
 
-    /// Returns the versions in the order of rows. A null original counts as absent: setting it adds the value.
+    /// Returns the versions in the order of rows. A null original is treated as absent, so that setting it adds the
+    /// value.
     fn row(self) -> [Option<&'n Node>; 3] {
         [self.dest, self.updated, self.original.filter(|node| !node.is_null())]
     }
 
-    /// Returns the versions, first the one that determines the apiVersion of the result.
+    /// Returns the versions. The first one determines the apiVersion of the result.
     fn by_version(self) -> [Option<&'n Node>; 3] {
         let version = |node: Option<&'n Node>| node.and_then(|node| node.get("apiVersion"));
         let Self { original, updated, dest } = self;
@@ -66,19 +67,19 @@ impl<'n> Versions<'n> {
         }
     }
 
-    /// Returns the updated value that replaces that of dest.
+    /// Returns the updated value, which replaces that of dest.
     fn replaced(self) -> Option<Node> {
         let Self { original, updated, dest } = self;
         updated.map(|updated| comments::replacing(updated, original, dest))
     }
 
-    /// Returns true if only one side still has a value that the original had.
+    /// Returns true if the original has the value but only one side still has it.
     fn is_removed(self) -> bool {
         self.original.is_some() && self.updated.is_some() != self.dest.is_some()
     }
 }
 
-/// The result of comparing the versions, or which sides changed the value.
+/// The result of comparing the versions: the merged value, or the sides that changed the value.
 enum Comparison {
     Resolved(Option<Node>),
     /// Only the updated version changed the value.
@@ -116,7 +117,8 @@ impl<'s> VersionMerge<'s> {
         }
     }
 
-    /// Compares the versions. Equal versions change nothing, and null removes a value that both sides changed.
+    /// Compares the versions. If two versions are equal, the result is known. Null removes a value that both sides
+    /// changed.
     fn compare(&mut self, versions: Versions<'_>, at: &Trail<'_>) -> Comparison {
         let Versions { original, updated, dest } = versions;
         if original == updated || updated == dest {
@@ -126,7 +128,7 @@ impl<'s> VersionMerge<'s> {
         }
         let is_null = |node: Option<&Node>| node.is_some_and(Node::is_null);
         if original == dest {
-            // Maps and lists are still walked, so that unchanged parts keep the style of dest.
+            // Maps and lists are still compared in detail, so that unchanged parts keep the style of dest.
             return match (updated, dest) {
                 (Some(_), Some(_)) if !is_null(updated) && !is_null(dest) => Comparison::UpdatedAlone,
                 _ => Comparison::Resolved(updated.cloned()),
@@ -150,8 +152,8 @@ impl<'s> VersionMerge<'s> {
         }
     }
 
-    /// Removes the fields that are null in the updated version or in dest from a value that `compare` resolved without
-    /// looking into it. If both versions have the value, and one of them has a null, the value is merged again field by
+    /// Removes the fields that are null in the updated version or in dest from a value that `compare` resolved as a
+    /// whole. If both versions have the value, and one of them contains a null, the value is merged again field by
     /// field or entry by entry, because the merge of a field removes its nulls.
     fn remove_cleared_fields(
         &mut self,
@@ -162,7 +164,7 @@ impl<'s> VersionMerge<'s> {
     ) -> Option<Node> {
         let Versions { original, updated, dest } = versions;
         if original != updated && updated != dest && original != dest {
-            // Both sides differ: `compare` has already treated null as the absence of the value.
+            // Both sides differ: `compare` has already treated null as an absent value.
             return resolved;
         }
         let (Some(updated), Some(dest)) = (updated, dest) else {
@@ -183,7 +185,7 @@ impl<'s> VersionMerge<'s> {
         }
     }
 
-    /// Returns a value that only one side has, without null fields.
+    /// Returns a value that only one side has, without its null fields.
     fn without_nulls(&self, mut node: Node, value_type: ValueType<'s>) -> Node {
         let value_type = value_type.or_own_kind(&[Some(&node)], self.schema);
         let is_keyed = matches!(
@@ -261,8 +263,9 @@ impl<'s> VersionMerge<'s> {
         taken
     }
 
-    /// Merges maps. If one side removed a map that the other one changed, that is a single conflict: fields
-    /// that dest added stay and fields that the updated version changed are restored, unless dest wins.
+    /// Merges maps. A map that one side removed and the other changed is a single conflict. If the updated version
+    /// removed it, fields added in dest stay. If dest removed it, fields changed in the updated version are restored.
+    /// With the policy `Dest`, the result is that of dest.
     fn map(
         &mut self,
         versions: Versions<'_>,
@@ -277,7 +280,7 @@ impl<'s> VersionMerge<'s> {
         let changes = self.fields(versions, rows, value_type, at);
         self.conflicts.truncate(known);
         if versions.dest.is_none() && changes.is_empty_collection() {
-            // Everything that changed was removed in dest.
+            // The updated version only changed fields by removing them.
             self.record_conflict(versions, at, ConflictSide::Dest);
             return None;
         }
@@ -337,7 +340,7 @@ impl<'s> VersionMerge<'s> {
         Node { value: Value::List(list), meta: meta_of(versions) }
     }
 
-    /// Merges an entry. Entries are removed as a whole, and a restored one gets its keys back.
+    /// Merges an entry. Entries are removed as a whole. A restored entry gets its keys back.
     fn entry(
         &mut self,
         versions: Versions<'_>,
@@ -362,7 +365,7 @@ fn has_null(node: &Node) -> bool {
     node.nodes().filter_map(Node::as_map).any(|map| map.iter().any(|(_, value)| value.is_null()))
 }
 
-/// Returns the key of a field: that of dest, with a comment that only the updated version changed.
+/// Returns the key of a field. It is that of dest, with the updated comment if only the updated version changed it.
 fn key_of(fields: [Option<&Entry>; 3]) -> Option<Key> {
     let [dest, updated, original] = fields.map(|field| field.map(|field| &field.key));
     let mut key = dest.or(updated).or(original)?.clone();
@@ -372,7 +375,7 @@ fn key_of(fields: [Option<&Entry>; 3]) -> Option<Key> {
     Some(key)
 }
 
-/// Returns the rows of values that stay; the others get no positions.
+/// Returns the positions of the rows whose values stay. The other rows have no positions.
 fn kept_positions<T>(rows: &[Positions<3>], merged: &[Option<T>]) -> Vec<Positions<3>> {
     rows.iter().zip(merged).map(|(row, merged)| merged.as_ref().map_or([None; 3], |_| *row)).collect()
 }
@@ -382,7 +385,7 @@ fn meta_of(versions: Versions<'_>) -> Meta {
     versions.dest.or(versions.updated).map(|node| node.meta.clone()).unwrap_or_default()
 }
 
-/// Adds the keys to a restored entry, as they are not part of the change. Returns `None` if it has only keys.
+/// Adds the keys to a restored entry, as they are not part of the change. Returns `None` if the entry has only keys.
 fn with_keys(mut entry: Node, updated: &Node, keys: &[SmolStr]) -> Option<Node> {
     let (Some(map), Some(from)) = (entry.as_map_mut(), updated.as_map()) else { return Some(entry) };
     let is_key = |name: &str| keys.iter().any(|key| key == name);

@@ -1,4 +1,4 @@
-//! Two-way merge: the fields of a source over those of a destination.
+//! The two-way merge of the fields of a source into those of dest.
 
 use super::comments;
 use super::level::{Level, ValueType, align_level, is_emptied};
@@ -12,7 +12,7 @@ use crate::schema::{Cursor, Schema};
 use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::yaml::{Entry, Map, Meta, Node, Value};
 
-/// Merges a source over dest. `kind` is the type of objects without a kind.
+/// Merges a source into dest. `kind` is the type of objects without a kind.
 pub(in crate::merge) fn merge2(
     dest: Option<Node>,
     source: &Node,
@@ -38,7 +38,7 @@ struct SourceMerge<'s> {
 }
 
 impl<'s> SourceMerge<'s> {
-    /// Merges a value of dest with one of the source.
+    /// Merges a value of the source into one of dest.
     fn value(&mut self, pair: [Option<&Node>; 2], value_type: ValueType<'s>, at: &Trail<'_>) -> Option<Node> {
         let [dest, source] = pair;
         let Some(source) = source.filter(|source| dest != Some(*source)) else { return dest.cloned() };
@@ -65,7 +65,7 @@ impl<'s> SourceMerge<'s> {
         }
     }
 
-    /// Replaces a value.
+    /// Returns the source's value, which replaces that of dest, and warns if the list may have lost entries.
     fn replaced(&mut self, dest: &Node, source: &Node, value_type: ValueType<'s>, at: &Trail<'_>) -> Node {
         if std::mem::discriminant(&source.value) != std::mem::discriminant(&dest.value) {
             return match self.record_conflict([Some(dest), Some(source)], at) {
@@ -87,7 +87,7 @@ impl<'s> SourceMerge<'s> {
         comments::replacing(source, None, Some(dest))
     }
 
-    /// Records a conflict: values of different types, or different members of a union.
+    /// Records a conflict: the values have different types, or select different members of a union.
     fn record_conflict(&mut self, pair: [Option<&Node>; 2], at: &Trail<'_>) -> ConflictSide {
         let taken = match self.options.conflicts {
             ConflictPolicy::Updated => ConflictSide::Updated,
@@ -162,7 +162,7 @@ fn replaced_ambiguous(old: &[Node], new: &Node, at: &Trail<'_>) -> Option<Diagno
     (!old.is_empty()).then(|| warning().help("set unique merge keys in all entries of both lists"))
 }
 
-/// Returns the warning for a directive that becomes a field of the result.
+/// Returns the warning for a directive that becomes an ordinary field of the result.
 fn plain_directive(span: smp_text::source::Span, name: &str, at: &Trail<'_>) -> Diagnostic {
     let message = format!("`{name}` is an ordinary field when versions are merged");
     let help = "use `patch` to apply patches with directives";

@@ -1,5 +1,5 @@
-//! Merges a patch by all directives of the schema: list types, map types and patch strategies. Existing entries
-//! keep their order, and new ones are appended.
+//! Merges a patch by all directives of the schema: list types, map types and patch strategies. Existing entries keep
+//! their order, and new ones are appended.
 
 mod secret;
 #[cfg(test)]
@@ -28,7 +28,7 @@ use smp_text::yaml::{Entry, List, Map, Node, Value};
 /// Applies a patch to an object of a kind.
 ///
 /// # Errors
-/// Malformed directives, entries without their keys, values of another type than in the schema.
+/// Malformed directives, entries without their keys, and values of another type than in the schema.
 pub(super) fn apply(mut dest: Node, patch: &Node, kind: Cursor<'_>) -> Result<Merged> {
     let root = Trail::root();
     let (into, from) = fields::target_and_patch(&mut dest, patch)?;
@@ -53,7 +53,7 @@ struct Overlay {
 }
 
 impl Overlay {
-    /// Merges the fields of a map, with the patch strategy of its field or list.
+    /// Merges the fields of a map. `strategy` is the patch strategy of the field or list that contains the map.
     fn merge_map(
         &mut self,
         dest: &mut Map,
@@ -79,7 +79,7 @@ impl Overlay {
         apply_element_order(dest, patch, cursor, at)
     }
 
-    /// Merges a field that both sides have.
+    /// Merges a field that both the object and the patch have.
     fn merge_value(
         &mut self,
         live: &mut Node,
@@ -122,7 +122,7 @@ impl Overlay {
         Ok((!emptied).then_some(value))
     }
 
-    /// Returns the value that the patch creates from nothing.
+    /// Returns the value that the patch creates if the object has none.
     fn created(&mut self, patch: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<Node> {
         let value = match &patch.value {
             Value::Scalar(_) => return Ok(patch.clone()),
@@ -164,7 +164,7 @@ impl Overlay {
         Ok(list.into_entries())
     }
 
-    /// Merges a list without keys: the union of a set, or the patch's list.
+    /// Merges a list without keys. The result is the union of a set, or else the list of the patch.
     fn merge_values(
         &mut self,
         live: List,
@@ -205,7 +205,7 @@ impl Overlay {
 /// Checks that the entries of a new list have their required keys.
 ///
 /// # Errors
-/// An entry that lacks a key.
+/// An entry lacks a key.
 fn check_new(entries: &[Node], cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
     let association = Association::of_list(cursor, ListPolicy::Overlay);
     if !matches!(association, Association::Keyed { .. }) {
@@ -217,7 +217,7 @@ fn check_new(entries: &[Node], cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()>
     entries.iter().enumerate().filter(is_new).try_for_each(check)
 }
 
-/// Returns the union of two lists, without duplicates, including those of the live list.
+/// Returns the union of two lists without duplicates. Duplicates of the live list are also removed.
 fn union(live: List, patch: &[Node]) -> Result<List> {
     let mut seen = FxHashSet::default();
     let mut union = List::with_capacity(live.len() + patch.len());
@@ -238,7 +238,7 @@ fn action_of(entry: &Node) -> Option<&str> {
     entry.get(PATCH).map(|action| action.as_str().unwrap_or_default())
 }
 
-/// Checks that a map or list of the schema is not replaced by a value of another type by mistake.
+/// Checks that the patch does not replace a map or list of the schema by a value of another type.
 fn check_type(live: &Node, patch: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
     let fits = |node: &Node| match cursor.type_kind() {
         TypeKind::Object => node.as_map().is_some(),
@@ -258,7 +258,7 @@ fn check_type(live: &Node, patch: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> 
     ))
 }
 
-/// Applies `retainKeys` as kubectl does: fields that the patch does not have are removed.
+/// Applies `retainKeys` as kubectl does: removes fields that the patch does not have.
 fn retain_named(dest: &mut Map, patch: &Map) {
     let set = patch.entries().iter().filter(|entry| !entry.value.is_null()).map(|entry| &entry.key.text);
     let named =

@@ -1,11 +1,11 @@
 //! Precedence of `data` and `stringData` in patched Secrets.
 //!
-//! The API server writes `stringData` over `data`, regardless of who set them. A change to one field must
-//! therefore apply to the other one as well: the later patch wins, as with two server-side applies in sequence.
+//! The API server overwrites values of `data` with those of `stringData`, whoever set them. A change of one field must
+//! therefore also apply to the other one: the later patch wins, as with two consecutive server-side applies.
 
 use smp_text::yaml::{Map, Node};
 
-/// Removes the values of a merged Secret that the patch replaces or removes through the other field.
+/// Removes the values of a merged Secret that the patch replaces or removes in the other field.
 pub(super) fn remove_overridden(merged: &mut Map, patch: &Map) {
     let text = |field| merged.get(field).and_then(Node::as_str);
     if (text("apiVersion"), text("kind")) != (Some("v1"), Some("Secret")) {
@@ -26,7 +26,7 @@ pub(super) fn remove_overridden(merged: &mut Map, patch: &Map) {
     }
 }
 
-/// Removes a value, and the field that contained it if it is empty then.
+/// Removes a value, and also the field that contained it if it becomes empty.
 fn remove_value(secret: &mut Map, field: &str, key: &str) {
     let Some(values) = secret.get_mut(field).and_then(Node::as_map_mut) else { return };
     if values.remove(key).is_some() && values.is_empty() {

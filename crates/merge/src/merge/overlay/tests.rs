@@ -20,7 +20,7 @@ fn fields_are_set_added_and_removed() {
         ("{labels: {a: b}}", "{labels: {c: d, a: null}}", "{labels: {c: d}}"),
         ("{child: null}", "{child: {value: b}}", "{child: {value: b}}"),
         ("{}", "{child: {}}", "{child: {}}"),
-        // Removals alone add nothing.
+        // A patch that only removes values adds nothing.
         ("{}", "{child: {name: null, child: {$patch: delete}}}", "{}"),
         ("{}", "{byName: [{$patch: delete, name: a}]}", "{}"),
         ("{}", "{child: {name: null, value: a}}", "{child: {value: a}}"),
@@ -120,19 +120,19 @@ fn merged_entries_keep_their_position() {
             "{byName: [{name: c}]}",
         ),
         ("{byName: [{name: a}]}", "{byName: []}", "{byName: [{name: a}]}"),
-        // New entries are merged into nothing, so their directives are applied.
+        // New entries are merged into empty ones, so their directives are applied.
         (
             "{byName: [{name: a}]}",
             "{byName: [{name: b, value: null, byName: [{name: c, $patch: delete}, {name: d}]}]}",
             "{byName: [{name: a}, {name: b, byName: [{name: d}]}]}",
         ),
-        // An entry without a key stays.
+        // An existing entry without a key stays.
         (
             "{byName: [{value: x}, {name: a}]}",
             "{byName: [{name: a, number: 1}]}",
             "{byName: [{value: x}, {name: a, number: 1}]}",
         ),
-        // Without a list type, the first of several entries with one key is merged.
+        // Without a list type, only the first of several entries with the same key is merged.
         (
             "{first: [{name: a}, {name: a}]}",
             "{first: [{name: a, value: x}]}",
@@ -277,7 +277,7 @@ fn maps_and_lists_are_not_replaced_by_other_types() {
             "{byName: [{name: a, child: 5}]}",
             "WrongType: byName[name=a].child: the field is a map in the base and an integer in the patch",
         ),
-        // Values without a type, with a wrong type before, or new ones.
+        // Values without a type, values that already had a wrong type, and new values.
         ("{name: a}", "{name: {}}", "{name: {}}"),
         ("{name: {a: b}}", "{name: x}", "{name: x}"),
         ("{child: placeholder}", "{child: {name: a}}", "{child: {name: a}}"),

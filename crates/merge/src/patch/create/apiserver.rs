@@ -18,14 +18,14 @@ use smp_text::yaml::{Entry, Key, Map, Node, Value};
 pub(in crate::patch) struct ServerPatchOptions {
     /// The differences that the patch includes.
     pub part: PatchPart,
-    /// The rules that decide which lists get `$patchMergeKey`.
+    /// The rules that determine which lists get `$patchMergeKey`.
     pub rules: CreationRules,
 }
 
-/// Returns the patch between two objects of a kind, limited to some of the differences.
+/// Returns the patch between two objects of a kind, limited to a part of the differences.
 ///
 /// # Errors
-/// A field that changes is not in the schema, a list lacks its merge key, or an entry lacks its key.
+/// The schema lacks a field that changes, a list has no merge key, or an entry lacks its key.
 pub(in crate::patch) fn diff(
     original: &Node,
     modified: &Node,
@@ -38,7 +38,7 @@ pub(in crate::patch) fn diff(
 }
 
 impl ServerPatchOptions {
-    /// Returns the patch between two maps, by the patch strategy of the field or list that contains them.
+    /// Returns the patch between two maps. `strategy` is the patch strategy of the field or list that contains them.
     fn diff_maps(
         self,
         original: &Map,
@@ -95,7 +95,7 @@ impl ServerPatchOptions {
         if name == PATCH {
             return diff_directive(before, entry, patch, at);
         }
-        // The schema of the field, or the error if it has none.
+        // The schema of the field, or the error if the schema lacks it.
         let declared = match (&before.value, &after.value) {
             (Value::Map(_), Value::Map(_)) => declared_field(parent, name, after, at),
             (Value::List(_), Value::List(_)) => declared_list(parent, name, after, at),
@@ -108,7 +108,7 @@ impl ServerPatchOptions {
         };
         match declared {
             Ok(cursor) => self.diff_nested(before, entry, cursor, patch, at),
-            // A field that is missing in the schema is allowed if it does not change.
+            // A field that the schema lacks is allowed if it does not change.
             Err(_) if before == after => Ok(()),
             Err(error) => Err(error),
         }
@@ -140,7 +140,7 @@ impl ServerPatchOptions {
                 self.diff_lists(a, b, cursor, at)?.put_into(patch, &entry.key.text, after);
                 return Ok(());
             }
-            // A map with strategy `replace` is sent even if it did not change.
+            // A map with strategy `replace` is sent even if it has not changed.
             _ => after.as_map().is_some() || before != after,
         };
         if self.part.has_changes() && replaced {
@@ -176,7 +176,7 @@ impl ServerPatchOptions {
     }
 }
 
-/// Returns true if a scalar has another value or type. To the API server, `1` is an integer and `1.5` another type.
+/// Returns true if a scalar has another value or type. Whole floats are integers.
 fn changed(before: &Node, after: &Node) -> bool {
     match (KeyValue::from_node(before), KeyValue::from_node(after)) {
         (Some(a), Some(b)) => a != b,
@@ -191,7 +191,7 @@ fn without_comments(key: &Key) -> Key {
     key
 }
 
-/// Compares `$patch` in both objects as kubectl does, although only patches should have it.
+/// Adds the change of `$patch` to the patch, as kubectl does. Only patches should have this field.
 fn diff_directive(before: &Node, entry: &Entry, patch: &mut Map, at: &Trail<'_>) -> Result<()> {
     let wrong = |node: &Node| {
         at.error(Code::Directive, format!("`$patch` must be a string, not {}", node.type_name()))

@@ -1,4 +1,4 @@
-//! Merge keys of entries in created patches, and the rules for `$patchMergeKey`.
+//! The merge keys of entries in created patches, and the rules for `$patchMergeKey`.
 
 use smol_str::SmolStr;
 
@@ -14,15 +14,15 @@ use crate::schema::Cursor;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::{Entry, Map, Node, Value};
 
-/// The rules that a created patch is for, and the lists whose entries have `$patchMergeKey`.
+/// The rules for which a patch is created. They determine which lists have entries with `$patchMergeKey`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::patch) enum CreationRules {
     /// The API server's rules. Only lists with recommended merge keys have `$patchMergeKey`.
     Server,
-    /// As `Server`, and lists that require several list map keys also have `$patchMergeKey`.
+    /// Like `Server`, but lists that require several list map keys also have `$patchMergeKey`.
     ServerWithRecommendedKeys,
-    /// Overlay rules. Lists with recommended merge keys have `$patchMergeKey`. Lists with several list map keys also
-    /// have it, if the patch merge key is another one.
+    /// The overlay rules. Lists with recommended merge keys have `$patchMergeKey`. So do lists with several list map
+    /// keys if the patch merge key is another field.
     Overlay,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct CreationKeys {
 }
 
 impl CreationKeys {
-    /// Returns the keys of a list, or `None` if its entries have none.
+    /// Returns the keys of a list, or `None` if its entries have no keys.
     pub(super) fn for_list(list: Cursor<'_>, rules: CreationRules) -> Option<Self> {
         let (policy, null) = match rules {
             CreationRules::Overlay => (ListPolicy::Overlay, NullKey::Rejected),
@@ -81,12 +81,12 @@ impl CreationKeys {
     /// Returns the identity of an entry.
     ///
     /// # Errors
-    /// Fails if the entry lacks a key.
+    /// The entry lacks a key.
     pub(super) fn identify(&self, entry: &Node, at: &Trail<'_>) -> Result<Identity> {
         self.keys.identify(entry).ok_or_else(|| unidentified_entry_error(&self.keys, entry, at))
     }
 
-    /// Returns the keys if entries have `$patchMergeKey`.
+    /// Returns the keys if entries of the list have `$patchMergeKey`.
     pub(super) fn directive_keys(&self) -> Option<&MergeKeys> {
         self.directive.as_ref().map(|_| &self.keys)
     }
@@ -97,8 +97,8 @@ impl CreationKeys {
         self.directive.is_some() && self.names().iter().any(differs)
     }
 
-    /// Returns true if an entry loses a key that has a default. A patch of the entry cannot express that, because
-    /// a null key matches the first entry whose key is null. The entry is deleted and added again.
+    /// Returns true if an entry loses a key that has a default. No patch of the entry can express this, because a null
+    /// key matches the first entry whose key is null. Instead, the entry is deleted and added again.
     pub(super) fn loses_key(&self, before: &Node, after: &Node) -> bool {
         let lost = |key: &SmolStr| before.get(key).is_some() && after.get(key).is_none();
         self.directive.is_some() && self.names().iter().any(lost)
@@ -109,7 +109,7 @@ impl CreationKeys {
         self.names().iter().filter_map(|key| Some((key.clone(), entry.get(key)?.clone()))).collect()
     }
 
-    /// Returns a new entry for the patch.
+    /// Returns the patch entry for an added entry.
     pub(super) fn addition(&self, entry: &Node, element: Cursor<'_>, rules: CreationRules) -> Node {
         let mut added = whole_value(entry, element, rules);
         if let Some(map) = added.as_map_mut() {
@@ -118,7 +118,7 @@ impl CreationKeys {
         added
     }
 
-    /// Returns the deletion of an entry.
+    /// Returns the patch entry for a deleted entry.
     pub(super) fn deletion(&self, entry: &Node) -> Node {
         let mut gone = self.key_fields(entry);
         prepend(&mut gone, PATCH, Node::string("delete"));
@@ -128,7 +128,7 @@ impl CreationKeys {
         gone
     }
 
-    /// Returns a change of an entry.
+    /// Returns the patch entry for a changed entry.
     pub(super) fn change(&self, entry: &Node, by: Map) -> Node {
         let mut out = self.key_fields(entry);
         let keys = out.len();
@@ -139,7 +139,7 @@ impl CreationKeys {
         Node::map(out).with_span(entry.span().at_start())
     }
 
-    /// Returns a change of an entry that gets or loses a key, identified by its old keys.
+    /// Returns the patch entry for an entry that gets or loses a key. It is identified by its old keys.
     pub(super) fn key_change(names: Vec<SmolStr>, entry: &Node, by: Map) -> Node {
         let value = |name: &SmolStr| entry.get(name).or(by.get(name)).cloned();
         let mut out: Map = names.iter().filter_map(|name| Some((name.clone(), value(name)?))).collect();
@@ -148,7 +148,7 @@ impl CreationKeys {
         Node::map(out).with_span(entry.span().at_start())
     }
 
-    /// Prepends `$patchMergeKey` if entries of this list have it.
+    /// Prepends `$patchMergeKey` to an entry if entries of this list have it.
     fn add_directive(&self, entry: &mut Map) {
         if let Some(keys) = &self.directive {
             prepend(entry, PATCH_MERGE_KEY, keys.clone());
@@ -188,7 +188,7 @@ pub(super) fn whole_entries(list: &[Node], cursor: Cursor<'_>, rules: CreationRu
     list.iter().map(entry).collect()
 }
 
-/// Returns `$patch: replace`, with which the entries after it replace the whole list.
+/// Returns an entry with `$patch: replace`: the entries after it replace the whole list.
 pub(super) fn replace_marker() -> Node {
     Node::map([(PATCH, Node::string("replace"))].into_iter().collect())
 }

@@ -1,5 +1,5 @@
-//! Properties of created patches for arbitrary objects: applying one yields the modified object, applying it twice
-//! changes nothing more, and no directives remain.
+//! Properties of created patches for arbitrary objects: applying a patch yields the modified object, applying it twice
+//! has the same result, and no directives remain.
 
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -27,7 +27,7 @@ fn number() -> impl Strategy<Value = Node> {
     (0_i64..4).prop_map(Node::int)
 }
 
-/// Entries with distinct `keys`, or possibly duplicate ones if `duplicates` is true.
+/// A list of entries with distinct `keys`. With `duplicates`, keys may be equal.
 fn list(
     entry: impl Strategy<Value = Node>,
     keys: &'static [&'static str],
@@ -142,7 +142,7 @@ fn has_directive(node: &Node) -> bool {
     }
 }
 
-/// Adds random directives to an object, as a user-written patch may have them.
+/// Adds random directives to an object, like those of a patch written by a user.
 fn direct(node: &mut Node, choices: &mut impl Iterator<Item = u8>) {
     let mut next = || choices.next().unwrap_or(0);
     match &mut node.value {
@@ -172,7 +172,7 @@ fn direct(node: &mut Node, choices: &mut impl Iterator<Item = u8>) {
     }
 }
 
-/// kubectl's patches miss a change that only reorders a list of scalars.
+/// Sorts all lists of strings. kubectl's patches miss a change that only reorders a list of scalars.
 fn sort_strings(node: &mut Node) {
     match &mut node.value {
         Value::Map(map) => {

@@ -26,15 +26,15 @@ pub(super) struct EntryDiff<'s> {
 struct KeyedEntry<'n> {
     node: &'n Node,
     identity: Identity,
-    /// The keys as text, by which the lists are sorted and paired.
+    /// The keys as text. The lists are sorted and paired by this text.
     text: SmolStr,
 }
 
 impl EntryDiff<'_> {
-    /// Returns the patch between two lists; `inner` creates the one between two entries.
+    /// Returns the patch between two lists. `inner` creates the patch between two entries.
     ///
     /// # Errors
-    /// Fails as `inner` does, and on entries without their keys.
+    /// The errors of `inner`. Also, an entry lacks its keys.
     pub(super) fn diff(
         &self,
         original: &[Node],
@@ -79,9 +79,9 @@ impl EntryDiff<'_> {
         Ok(ListPatch { order: order.collect(), entries, delete: Vec::new() })
     }
 
-    /// Removes from `pairs` entries that only gained or lost a key, and returns them with the keys for
-    /// `$patchMergeKey`. If the patch is limited to a part of the differences, they remain a deletion and an
-    /// addition.
+    /// Removes from `pairs` those entries that only gained or lost a key, and returns them with the keys for
+    /// `$patchMergeKey`. If the patch contains only a part of the differences, they remain in `pairs` as a deletion and
+    /// an addition.
     fn rekeyed<'t, 'n>(
         &self,
         pairs: &mut [Pair<'t, 'n>],
@@ -128,8 +128,8 @@ type Pair<'t, 'n> = (Option<&'t &'t KeyedEntry<'n>>, Option<&'t &'t KeyedEntry<'
 /// An entry in both lists, and the keys by which a patch identifies it.
 type RekeyedPair<'t, 'n> = (&'t KeyedEntry<'n>, &'t KeyedEntry<'n>, Vec<SmolStr>);
 
-/// Sorts entries by the text of their keys. Equal ones are in reverse order, as Go's sort leaves them in lists of
-/// up to twelve entries.
+/// Sorts entries by the text of their keys. Entries with equal texts are in reverse order, as Go's sort leaves them in
+/// lists of up to twelve entries.
 fn sorted<'n, 'l>(list: &'l [KeyedEntry<'n>]) -> Vec<&'l KeyedEntry<'n>> {
     let mut sorted: Vec<&KeyedEntry<'_>> = list.iter().rev().collect();
     sorted.sort_by(|a, b| a.text.cmp(&b.text));
@@ -176,8 +176,8 @@ fn go_text(value: &KeyValue) -> SmolStr {
     }
 }
 
-/// Compares lists of scalars, counting duplicates: the patch can remove one of two equal scalars, although
-/// applying it removes both.
+/// Compares lists of scalars, including the number of duplicates. The patch can delete one of two equal scalars,
+/// although applying it deletes both.
 pub(super) fn diff_scalars(original: &[Node], modified: &[Node], part: PatchPart) -> ListPatch {
     let sorted = |list: &[Node]| {
         let text = |node| KeyValue::from_node(node).as_ref().map(go_text).unwrap_or_default();
@@ -204,7 +204,7 @@ pub(super) fn diff_scalars(original: &[Node], modified: &[Node], part: PatchPart
     ListPatch { entries: add, delete, order: if ordered { modified.to_vec() } else { Vec::new() } }
 }
 
-/// Removes duplicates. As in apimachinery, the last value of the list moves to the position of each.
+/// Removes duplicates. As in apimachinery, the last entry of the list replaces each duplicate.
 fn without_duplicates(mut list: Vec<Node>) -> Vec<Node> {
     let mut seen = FxHashSet::default();
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! Creates strategic merge patches, as kubectl does and for overlays.
+//! Creates strategic merge patches as kubectl does, and patches for overlays.
 //!
 //! Must not know where documents come from.
 
@@ -22,18 +22,18 @@ use crate::schema::Cursor;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
-/// Creates the patch that turns `original` into `modified`, two objects of a kind, under the given rules. Empty if
-/// they are equal.
+/// Creates the patch that turns `original` into `modified`, two objects of the same kind, under the given rules. The
+/// patch is empty if they are equal.
 ///
-/// For the API server, the patch is the one that kubectl creates (apimachinery 0.36, `CreateTwoWayMergePatch`).
-/// For overlays, entries contain all keys if there are several, and an order is set only if the entries would
-/// otherwise be in a different one.
+/// For the API server, the patch is the one that kubectl creates (apimachinery 0.36, `CreateTwoWayMergePatch`). For
+/// overlays, entries contain all keys if there are several. An order is set only if the entries would otherwise have a
+/// different one.
 ///
 /// A null in `modified` becomes a removal, because a strategic merge patch cannot set a field to null.
 ///
 /// # Errors
-/// Fails on entries without their merge key, lists of mixed types, and differences below a field that the schema
-/// lacks. Errors have a field path.
+/// An entry lacks its merge key, a list has mixed types, or there is a difference below a field that the schema lacks.
+/// Errors have a field path.
 pub fn create(original: &Node, modified: &Node, kind: Cursor<'_>, rules: PatchRules) -> Result<Node> {
     create_by(original, modified, kind, rules.into())
 }
@@ -47,10 +47,10 @@ impl From<PatchRules> for CreationRules {
     }
 }
 
-/// Creates a patch as [`create`] does, by creation rules.
+/// Creates a patch like [`create`], by creation rules.
 ///
 /// # Errors
-/// Fails as [`create`] does.
+/// The errors of [`create`].
 pub(super) fn create_by(
     original: &Node,
     modified: &Node,

@@ -14,12 +14,12 @@ use smp_text::yaml::{Entry, Map, Node, Value};
 /// Returns the patch between two objects of a kind.
 ///
 /// # Errors
-/// Fails on values other than maps.
+/// One of the values is not a map.
 pub(super) fn diff(original: &Node, modified: &Node, kind: Cursor<'_>) -> Result<Map> {
     Ok(diff_maps(map_of(original)?, map_of(modified)?, kind, PatchStrategy::default()))
 }
 
-/// Returns the patch between two maps, by the patch strategy of the field or list that contains them.
+/// Returns the patch between two maps. `strategy` is the patch strategy of the field or list that contains them.
 fn diff_maps(original: &Map, modified: &Map, cursor: Cursor<'_>, strategy: PatchStrategy) -> Map {
     let mut patch = Map::new();
     for row in align::fields([modified, original]) {
@@ -103,8 +103,8 @@ fn diff_lists(before: &[Node], after: &[Node], cursor: Cursor<'_>) -> Option<Lis
             _ => {}
         }
     }
-    // Existing entries keep their order and new ones follow, but a re-added entry moves to the end at each
-    // application.
+    // Existing entries keep their order and new ones follow. A re-added entry would move to the end each time the patch
+    // is applied.
     let is_in_merge_order = rows
         .iter()
         .filter(|row| row.positions[0].is_some())
@@ -115,13 +115,13 @@ fn diff_lists(before: &[Node], after: &[Node], cursor: Cursor<'_>) -> Option<Lis
     Some(patch)
 }
 
-/// Returns the entry's value in `$setElementOrder`: its merge keys, or the scalar.
+/// Returns the item of `$setElementOrder` for an entry: its merge keys, or the scalar.
 fn order_entry(entry: &Node, keys: Option<&CreationKeys>) -> Node {
     keys.map_or_else(|| entry.clone(), |keys| Node::map(keys.key_fields(entry)))
 }
 
-/// Returns the patch entries for an entry in both lists. There are two if it is deleted and added again, because
-/// no patch can express which keys it gets or loses.
+/// Returns the patch entries for an entry in both lists. If no patch can express which keys the entry gets or loses, it
+/// is deleted and added again, with two patch entries.
 fn diff_keyed(
     name: &Identity,
     [old, new]: [&Node; 2],

@@ -9,9 +9,9 @@ use smp_text::yaml::{Entry, Map, Node};
 /// The differences that a patch includes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::patch) enum PatchPart {
-    /// All, and what kubectl sends without any change: maps with strategy `replace`, the order of scalars.
+    /// All, including data that kubectl sends without a change: maps with strategy `replace`, and the order of scalars.
     Everything,
-    /// All, and nothing for equal values.
+    /// All. Equal values are omitted.
     Differences,
     /// Changes and additions.
     Changes,
@@ -43,7 +43,7 @@ impl PatchPart {
 /// Returns the map of an object for which a patch is created.
 ///
 /// # Errors
-/// Fails on values other than maps.
+/// The value is not a map.
 pub(super) fn map_of(node: &Node) -> Result<&Map> {
     node.as_map().ok_or_else(|| {
         let message = format!("a patch can only be created for maps, not {}", node.type_name());
@@ -79,8 +79,8 @@ pub(super) struct ListPatch {
 }
 
 impl ListPatch {
-    /// Adds the list's directives and entries to the patch of the map that contains it. They get the list's
-    /// location for conflict errors.
+    /// Adds the list's directives and entries to the patch of the surrounding map. They get the list's location for
+    /// conflict errors.
     pub(super) fn put_into(self, patch: &mut Map, name: &SmolStr, modified: &Node) {
         let parts = [
             (format_smolstr!("{SET_ELEMENT_ORDER}/{name}"), self.order),

@@ -1,4 +1,4 @@
-//! Entries that got or lost a merge key: finds the keys that still identify them.
+//! Finds the keys that still identify an entry that got or lost a merge key.
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
@@ -7,7 +7,7 @@ use super::keys::CreationKeys;
 use crate::merge::identity::{Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, NullKey};
 use smp_text::yaml::Node;
 
-/// A key in `$patchMergeKey`, and whether the patch removes it.
+/// A key in `$patchMergeKey`, and true if the patch removes it.
 type NamedKey = (SmolStr, bool);
 
 /// Counts the entries of a list by the values of some keys.
@@ -49,7 +49,7 @@ impl<'n> RekeyedEntries<'n> {
     }
 
     /// Returns the keys that identify an entry by its old values. Returns `None` if they also match another entry,
-    /// either before the patch or when it is applied again.
+    /// either before the patch or when the patch is applied again.
     pub(super) fn named_keys(&mut self, keys: &CreationKeys, [old, new]: [&Node; 2]) -> Option<Vec<SmolStr>> {
         let had = |name: &&SmolStr| old.get(name).is_some() || new.get(name).is_none();
         let named: Vec<NamedKey> =

@@ -51,7 +51,7 @@ fn patches_of_maps_contain_the_differences() {
 
 #[test]
 fn replaced_maps_depend_on_the_rules() {
-    // kubectl sends a map with strategy `replace` even if it did not change.
+    // kubectl sends a map with strategy `replace` even if it has not changed.
     let table = [("{replaced: {name: a}}", "{replaced: {name: a}}", "{replaced: {name: a}}")];
     check_created(PatchRules::Apiserver, &table);
     check_created(
@@ -92,7 +92,8 @@ fn server_patches_have_order_and_deletions() {
                 "{strings: [c, b]}",
                 "{$setElementOrder/strings: [c, b], strings: [c], $deleteFromPrimitiveList/strings: [a]}",
             ),
-            // The original is sorted before the comparison, so an order may be superfluous or missing.
+            // The original is sorted before the comparison, so the patch may contain an unnecessary order or lack a
+            // necessary one.
             ("{strings: [b, a]}", "{strings: [b, a]}", "{$setElementOrder/strings: [b, a]}"),
             ("{strings: [b, a]}", "{strings: [a, b]}", "{}"),
             // Several keys, separated by commas.
@@ -102,7 +103,7 @@ fn server_patches_have_order_and_deletions() {
                 "{$setElementOrder/both: [{foo: a, bar: x}], \
                  both: [{foo: a, bar: x, other: 1}, {$patch: delete, foo: a, bar: y}]}",
             ),
-            // Entries with equal keys are paired from the last one.
+            // Entries with equal keys are paired, starting with the last ones.
             (
                 "{ports: [{port: 53, protocol: TCP}, {port: 53, protocol: UDP}]}",
                 "{ports: [{port: 53, protocol: TCP}, {port: 53, protocol: UDP, name: dns}]}",
@@ -161,7 +162,8 @@ fn overlay_patches_are_minimal() {
                 "{custom: [{port: 53, name: b}]}",
                 "{custom: [{$patchMergeKey: [port, protocol], port: 53, name: b}]}",
             ),
-            // An entry that loses a key is deleted and added: the rest of the list may belong to others.
+            // An entry that loses a key is deleted and added again, since other owners may have added entries to the
+            // list.
             (
                 "{custom: [{port: 53, protocol: TCP}, {port: 80}]}",
                 "{custom: [{port: 53}, {port: 80}]}",
@@ -227,6 +229,6 @@ fn long_lists_take_linear_time() {
         create(&list(0..100_000), &list(50_000..150_000), schema(), rules).expect("a patch");
         create(&scalars(0..100_000), &scalars(50_000..150_000), schema(), rules).expect("a patch");
     }
-    // Takes seconds even without optimization; with a quadratic step it would take hours.
+    // This takes seconds even without optimization; with a quadratic step it would take hours.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }

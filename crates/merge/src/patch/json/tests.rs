@@ -107,7 +107,7 @@ fn custom_resources_are_merged_only_if_enabled() {
     let mut got = original.clone();
     apply_with(&mut got, &made.value, PatchType::Strategic, &schema, &merged).expect("applies");
     assert_eq!(got, object);
-    // The other types are always allowed.
+    // The other patch types are always allowed.
     apply(&mut object, &json!({"parts": null}), PatchType::Merge, &schema).expect("applies");
 }
 
@@ -256,8 +256,7 @@ fn value() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(fixed_cases())]
 
-    /// Only the fields that a patch names are converted to trees; the result must be the same as for the whole
-    /// object.
+    /// Checks that the result is the same as for the whole object, although only the fields in the patch are converted.
     #[test]
     fn patching_only_the_named_fields_is_equivalent(object in value(), patch in value()) {
         let mut got = object.clone();
@@ -288,7 +287,7 @@ proptest! {
     }
 }
 
-/// A kind with a list that merges by `k`, a set of scalars, an atomic list, and a map with the same.
+/// Creates a kind with a list that merges by `k`, a set of scalars, an atomic list, and a map of the same fields.
 fn things() -> Schema {
     let list = |items: Value, more: Value| {
         let mut list = json!({"type": "array", "items": items});
@@ -314,7 +313,7 @@ fn things() -> Schema {
     Schema::empty().with_crds(&[definition]).expect("a definition")
 }
 
-/// One of `values`, or none.
+/// Generates one of `values`, or `None`.
 fn perhaps(values: BoxedStrategy<Value>) -> BoxedStrategy<Option<Value>> {
     prop::option::weighted(0.4, values).boxed()
 }
@@ -332,7 +331,7 @@ fn map<const N: usize>(fields: [(&str, Option<Value>); N]) -> Value {
     Value::Object(there.collect())
 }
 
-/// The fields of a thing; for a patch, with directives.
+/// Generates the fields of a thing. A patch also has directives.
 fn thing(actions: &'static [&'static str], inner: Option<BoxedStrategy<Value>>) -> BoxedStrategy<Value> {
     let is_patch = actions.len() > 1;
     let strings = || prop::collection::vec("[x-z]".prop_map(Value::from), 0..3).prop_map(Value::from).boxed();
@@ -374,7 +373,7 @@ fn thing(actions: &'static [&'static str], inner: Option<BoxedStrategy<Value>>) 
 proptest! {
     #![proptest_config(fixed_cases())]
 
-    /// The same for patches with directives of a kind with a schema, by the server's and overlay rules.
+    /// Checks the same for patches with directives of a kind with a schema, by the API server's and the overlay rules.
     #[test]
     fn patching_only_the_named_fields_is_equivalent_with_directives(
         object in thing(&[""], Some(thing(&[""], None))).prop_map(|object| plain(&object)),
@@ -402,7 +401,7 @@ proptest! {
     }
 }
 
-/// Returns the object as stored in a cluster, without directives.
+/// Returns the object without directives, as a cluster stores it.
 fn plain(object: &Value) -> Value {
     match object {
         Value::Object(fields) => {

@@ -3,9 +3,9 @@
 use smp_text::path::with_step;
 use smp_text::yaml::{Map, Node, Value};
 
-/// Creates the JSON patch that turns `original` into `modified`: a list of `add`, `remove` and `replace`.
+/// Creates the JSON patch that turns `original` into `modified`: a list of `add`, `remove` and `replace` operations.
 ///
-/// Lists are compared by index; extra entries are added or removed at the end.
+/// Lists are compared by index. Additional entries are added or removed at the end.
 ///
 /// ```
 /// use strategic_merge_patch::patch::{create_json_patch, parse_json_patch};
@@ -51,7 +51,7 @@ fn lists(from: &[Node], to: &[Node], path: &mut String, out: &mut Vec<Node>) {
     for (i, (old, new)) in from.iter().zip(to).enumerate() {
         with_step(path, &i.to_string(), |path| compare(old, new, path, out));
     }
-    // From the end, so that earlier indices stay valid.
+    // The loop starts at the end, so that the other indices stay valid.
     for i in (to.len()..from.len()).rev() {
         with_step(path, &i.to_string(), |path| out.push(operation("remove", path, None)));
     }

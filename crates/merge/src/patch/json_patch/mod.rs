@@ -1,6 +1,6 @@
-//! JSON patches (RFC 6902): lists of operations that are applied in order, all or none.
+//! JSON patches (RFC 6902): lists of operations that are applied in order, either all or none.
 //!
-//! By default as lenient as Kubernetes' own tools; optionally strict. Knows neither schemas nor resources.
+//! By default as lenient as the Kubernetes tools; optionally strict. Knows neither schemas nor resources.
 
 mod create;
 mod operation;
@@ -24,11 +24,12 @@ impl JsonPatchOptions {
     /// Applies patches as the API server, kubectl and kustomize do (evanphx/json-patch 4.13), which are more
     /// lenient than the RFC:
     ///
-    /// - `replace` adds a missing field, `copy` of a missing one writes null, and so does a missing `value`;
-    /// - negative indices count from the end (for `add`, `-1` appends; otherwise it is the last entry);
+    /// - `replace` adds a missing field, `copy` from a missing field writes null, and so does an operation without
+    ///   `value`;
+    /// - negative indices count from the end (`-1` is the last entry; for `add`, it appends an entry);
     /// - `test` treats a missing field as null;
     /// - a path without a leading `/` loses its first step;
-    /// - `add`, `remove`, `test` with a missing parent, `move` and `copy` cannot target the root.
+    /// - `add`, `remove`, `move`, `copy`, and `test` with a missing parent cannot target the root.
     #[must_use]
     pub fn kubernetes() -> Self {
         Self::default()
@@ -59,13 +60,12 @@ pub struct JsonPatch {
     operations: Vec<Operation>,
 }
 
-/// Parses a JSON patch from a list of operations; null is an empty patch.
+/// Parses a JSON patch from a list of operations. Null is an empty patch.
 ///
-/// Scalars are typed as kubectl and kustomize do here, by YAML 1.1: `yes`, `on` and `y` are true, and dates are
-/// strings.
+/// Scalars are typed by YAML 1.1, as in kubectl and kustomize: `yes`, `on` and `y` are true, and dates are strings.
 ///
 /// # Errors
-/// Fails on a value that is not a list of maps. Other errors in an operation are reported when it is applied.
+/// The value is not a list of maps. Other errors in an operation are reported when it is applied.
 pub fn parse_json_patch(node: &Node) -> Result<JsonPatch> {
     let wrong = |node: &Node, what: &str| {
         Diagnostic::error(Code::WrongType, format!("{what}, not {}", node.type_name()))
@@ -97,7 +97,7 @@ pub fn parse_json_patch(node: &Node) -> Result<JsonPatch> {
 }
 
 impl JsonPatch {
-    /// Returns the size of its values in bytes.
+    /// Returns the size of the values in the operations in bytes.
     pub fn value_bytes(&self) -> usize {
         self.operations
             .iter()
@@ -118,24 +118,24 @@ impl JsonPatch {
         self.operations.len()
     }
 
-    /// Applies all operations as the API server does, or none of them.
+    /// Applies either all operations, as the API server does, or none.
     ///
     /// # Errors
-    /// Fails as [`JsonPatch::apply_with`] does.
+    /// The errors of [`JsonPatch::apply_with`].
     pub fn apply(&self, dest: &mut Node) -> Result<()> {
         self.apply_with(dest, &JsonPatchOptions::default())
     }
 
-    /// Applies all operations, or none of them.
+    /// Applies either all operations or none.
     ///
     /// # Errors
-    /// Returns the first operation that cannot be applied, with its location: an unknown or malformed one, a path
-    /// that does not exist, a failed test.
+    /// An operation cannot be applied: it is unknown or malformed, a path does not exist, or a test fails. The error
+    /// has the location of the first such operation.
     pub fn apply_with(&self, dest: &mut Node, options: &JsonPatchOptions) -> Result<()> {
         self.apply_with_warnings(dest, *options).map(drop)
     }
 
-    /// Applies the patch as [`JsonPatch::apply_with`] does, and returns warnings.
+    /// Applies the patch like [`JsonPatch::apply_with`], and returns warnings.
     pub fn apply_with_warnings(&self, dest: &mut Node, options: JsonPatchOptions) -> Result<Patched> {
         let mut root = dest.clone();
         let patched = self.apply_all(&mut root, &mut FieldPositions::default(), options)?;
@@ -143,9 +143,9 @@ impl JsonPatch {
         Ok(patched)
     }
 
-    /// Applies a patch as Kubernetes' tools do, without copying the document. On an error, earlier operations
-    /// remain applied, unless only [the last operation changes anything](Self::only_last_changes). `positions`
-    /// are those found before in the same document.
+    /// Applies a patch as Kubernetes' tools do, without copying the document. If an error occurs, earlier operations
+    /// remain applied, unless only [the last operation changes anything](Self::only_last_changes). `positions` are the
+    /// field positions that were found in the same document before.
     pub fn apply_in_place(
         &self,
         dest: &mut Node,
@@ -171,31 +171,33 @@ impl JsonPatch {
         Ok(document.finish())
     }
 
-    /// Returns true if only the last operation changes anything, completely or not at all. The others are tests.
+    /// Returns true if all operations but the last are `test`, and the last one changes a single location. A failure
+    /// then leaves the document unchanged.
     pub fn only_last_changes(&self) -> bool {
         let Some((last, before)) = self.operations.split_last() else { return false };
         before.iter().all(|operation| operation.is_one_of(&["test"])) && last.is_simple()
     }
 
-    /// Returns true if each operation changes one location, completely or not at all, and there is at least one.
+    /// Returns true if there are operations and each of them changes a single location. An operation that fails then
+    /// changes nothing.
     pub fn has_single_changes(&self) -> bool {
         !self.is_empty() && self.operations.iter().all(Operation::is_simple)
     }
 
-    /// Returns the top-level field of each path, by Kubernetes' rules; `None` for the whole document.
+    /// Returns the top-level field of each path, by Kubernetes' rules, or `None` for the whole document.
     pub fn fields(&self) -> impl Iterator<Item = Option<SmolStr>> {
         let pointers = self.operations.iter().flat_map(|operation| [&operation.path, &operation.from]);
         pointers.flatten().map(|pointer| steps(pointer, Standard::Kubernetes)?.into_iter().next())
     }
 
-    /// Returns the paths that values are copied or moved from and to, by Kubernetes' rules.
+    /// Returns the source and the target path of each `copy` and `move` operation, by Kubernetes' rules.
     pub fn copies(&self) -> impl Iterator<Item = (Vec<SmolStr>, Vec<SmolStr>)> {
         let copying = self.operations.iter().filter(|operation| operation.is_one_of(&["copy", "move"]));
         let path = |pointer: &Option<SmolStr>| steps(pointer.as_deref()?, Standard::Kubernetes);
         copying.filter_map(move |operation| Some((path(&operation.from)?, path(&operation.path)?)))
     }
 
-    /// Returns the values that operations write, for modification.
+    /// Returns mutable references to the values that operations write.
     pub fn written_values_mut(&mut self) -> impl Iterator<Item = &mut Node> {
         let writing = self.operations.iter_mut().filter(|operation| !operation.is_one_of(&["test"]));
         writing.filter_map(|operation| operation.value.as_mut())

@@ -8,11 +8,11 @@ use smp_text::path::pointer_to;
 use smp_text::source::Span;
 use smp_text::yaml::{FieldPositions, MAX_DEPTH, Map, Node, Value, nearest_name, nearest_path, to_json};
 
-/// The maximum size in bytes that copies may add. A few operations that copy their own parents could fill any
-/// memory.
+/// The maximum number of bytes that copies may add. Otherwise a few operations that copy their own parents could
+/// exhaust the memory.
 const MAX_COPIED: usize = 64 << 20;
 
-/// One operation as parsed. Its errors are reported when it is applied.
+/// A parsed operation. Its errors are reported when it is applied.
 #[derive(Debug, Clone)]
 pub(super) struct Operation {
     pub(super) op: Option<SmolStr>,
@@ -35,14 +35,14 @@ impl Operation {
         self.op.as_deref().is_some_and(|op| ops.contains(&op))
     }
 
-    /// Returns the location of the pointer that leads to a path.
+    /// Returns the location of the operation's pointer that refers to a path.
     fn location_of(&self, path: &[SmolStr], standard: Standard) -> Span {
         let from = self.from.as_deref().filter(|_| self.is_one_of(&["move", "copy"]));
         let is_from = from.and_then(|from| steps(from, standard)).is_some_and(|from| from == path);
         if is_from { self.locations.from } else { self.locations.path }
     }
 
-    /// Returns true if the operation changes one location; a `move` changes two.
+    /// Returns true if the operation changes a single location. A `move` changes two.
     pub(super) fn is_simple(&self) -> bool {
         self.is_one_of(&["add", "remove", "replace", "copy", "test"])
     }
@@ -52,9 +52,9 @@ impl Operation {
 pub struct Patched {
     /// The number of bytes that were copied.
     pub copied: usize,
-    /// Operations that the RFC rejects, and that do not write what they seem to.
+    /// Warnings for operations that RFC 6902 rejects and that have another effect than expected.
     pub warnings: Vec<Diagnostic>,
-    /// Paths that lose the text before their first `/`.
+    /// Warnings for paths that lose the text before their first `/`.
     pub(crate) cut_paths: Vec<Diagnostic>,
 }
 
@@ -65,7 +65,7 @@ impl Patched {
     }
 }
 
-/// A document while it is patched.
+/// A document while it is being patched.
 pub(super) struct Document<'d> {
     root: &'d mut Node,
     standard: Standard,
@@ -76,7 +76,7 @@ pub(super) struct Document<'d> {
 }
 
 impl<'d> Document<'d> {
-    /// `positions` are the known positions of fields in `root`.
+    /// Creates the document. `positions` are the known positions of fields in `root`.
     pub(super) fn new(
         root: &'d mut Node,
         positions: &'d mut FieldPositions<SmolStr>,
@@ -94,7 +94,7 @@ impl<'d> Document<'d> {
         self.warnings.push(leniency(message, at, fix));
     }
 
-    /// Warns of a `replace` of a missing field. It adds the field under a possibly misspelled name.
+    /// Adds a warning for a `replace` of a missing field. It adds the field, whose name may be misspelled.
     fn warn_new_field(&mut self, path: &[SmolStr], intended: Option<SmolStr>, operation: &Operation) {
         let message = format!("{} does not exist, so `replace` adds it", quoted_path(path));
         let warning = Diagnostic::warning(Code::ReplaceMissingField, message).at(operation.locations.path);
@@ -132,7 +132,7 @@ impl<'d> Document<'d> {
         }
     }
 
-    /// Adds a suggestion of the intended path to an error. `before` are the operations that were applied.
+    /// Adds a suggestion of the intended path to an error. `before` are the operations that were already applied.
     pub(super) fn suggested(
         &self,
         error: Diagnostic,
@@ -160,7 +160,7 @@ impl<'d> Document<'d> {
         }
     }
 
-    /// Returns a description of the operation that removed a path's value, and the value's present path.
+    /// Returns a description of the operation that removed the value at a path, and the value's current path.
     fn removed_by(&self, path: &[SmolStr], before: &[Operation]) -> Option<(String, Option<Vec<SmolStr>>)> {
         let steps_of = |pointer: &Option<SmolStr>| steps(pointer.as_deref()?, self.standard);
         for (position, operation) in before.iter().enumerate().rev() {
@@ -209,7 +209,7 @@ impl<'d> Document<'d> {
         let pointer = pointer.ok_or_else(|| missing(field, operation))?;
         let at = if field == "from" { operation.locations.from } else { operation.locations.path };
         let found = steps(pointer, self.standard);
-        // Only `replace` and `test` can target the whole document there.
+        // Under Kubernetes' rules, only `replace` and `test` can target the whole document.
         let whole = matches!(operation.op.as_deref(), Some("replace" | "test")) && pointer.is_empty();
         let root = self.standard == Standard::Rfc6902 || whole;
         let found = found.filter(|steps| root || !steps.is_empty()).ok_or_else(|| {
@@ -239,7 +239,7 @@ impl<'d> Document<'d> {
         }
     }
 
-    /// Returns the map or list that contains the path's target, and the last step.
+    /// Returns the map or list that contains the path's target, and the last step of the path.
     fn parent<'p>(&mut self, path: &'p [SmolStr], operation: &'p Operation) -> Result<Parent<'_, 'p>> {
         let Some((step, parents)) = path.split_last() else {
             let message = format!("`{}` cannot target the whole document", op(operation));
@@ -346,7 +346,7 @@ impl<'d> Document<'d> {
         }
         let value = self.remove(&from, operation)?;
         let added = self.add(&path, value, operation);
-        // Below a removed list entry, the next entry is at the same index, which may accept the value.
+        // After a list entry is removed, the next entry has its index, and may accept the value by mistake.
         let is_within = path.len() > from.len() && path.starts_with(&from);
         added.map_err(|error| if is_within { into_itself(&from, operation) } else { error })
     }
@@ -419,7 +419,7 @@ impl<'d> Document<'d> {
 /// The map or list that contains the path's target, the last step, and the known field positions.
 type Parent<'d, 'p> = (&'d mut Node, PathStep<'p>, &'d mut FieldPositions<SmolStr>);
 
-/// A step of a path, usually the last.
+/// A step of a path. In most cases it is the last one.
 struct PathStep<'p> {
     step: &'p SmolStr,
     parents: &'p [SmolStr],
@@ -430,7 +430,7 @@ struct PathStep<'p> {
 }
 
 impl PathStep<'_> {
-    /// Returns the list index of the step, below `end`.
+    /// Returns the list index of the step. It must be lower than `end`.
     fn index(&self, list: &[Node], end: usize) -> Result<usize> {
         index(self.step, end, self.standard).ok_or_else(|| {
             let (list_is, length) = (quoted_path(self.parents), list.len());
@@ -460,7 +460,7 @@ impl PathStep<'_> {
     }
 }
 
-/// Returns the child at a step; a null has no children.
+/// Returns the child at a step. Null has no children.
 fn child<'n>(
     node: &'n mut Node,
     to: &PathStep<'_>,
@@ -484,7 +484,7 @@ fn same(a: &Node, b: &Node) -> bool {
     matches!((to_json(a), to_json(b)), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Limits nesting. Repeatedly adding a value below itself would nest too deep for printing.
+/// Rejects a value that would be nested too deeply to be printed, as when a value is repeatedly added below itself.
 fn check_depth(path: &[SmolStr], value: &Node, operation: &Operation) -> Result<()> {
     if matches!(value.value, Value::Scalar(_)) && path.len() <= MAX_DEPTH
         || path.len() + value.size().depth <= MAX_DEPTH
@@ -508,7 +508,7 @@ fn into_itself(from: &[SmolStr], operation: &Operation) -> Diagnostic {
     error.help("use `copy`, or move it to a path outside of itself")
 }
 
-/// The number of fields that are compared with a missing one for suggestions.
+/// The maximum number of fields that are compared with a missing one to find a suggestion.
 const SUGGESTION_LIMIT: usize = 64;
 
 /// Returns the field of a map with the most similar name.

@@ -1,4 +1,4 @@
-//! JSON pointers (RFC 6901): the steps to a value.
+//! JSON pointers (RFC 6901): the steps of the path to a value.
 
 use smol_str::SmolStr;
 
@@ -14,7 +14,7 @@ pub(super) enum Standard {
 
 /// Splits a pointer into its steps. Returns `None` if the pointer is invalid.
 ///
-/// Kubernetes' tools drop the text before the first `/`, and keep a `~` that escapes nothing.
+/// Kubernetes' tools drop the text before the first `/`, and keep a `~` that is not part of an escape.
 pub(super) fn steps(pointer: &str, standard: Standard) -> Option<Vec<SmolStr>> {
     if standard == Standard::Rfc6902 && !pointer.is_empty() && !pointer.starts_with('/') {
         return None;
@@ -26,7 +26,7 @@ pub(super) fn steps(pointer: &str, standard: Standard) -> Option<Vec<SmolStr>> {
     Some(pointer_steps(pointer).map(SmolStr::from).collect())
 }
 
-/// Returns the index that a step denotes in a list of `length` entries.
+/// Returns the index that a step represents in a list of `length` entries.
 pub(super) fn index(step: &str, length: usize, standard: Standard) -> Option<usize> {
     let position = match standard {
         Standard::Rfc6902 => {
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn pointers_are_split_and_unescaped() {
-        // The pointer, whether the RFC allows it, its steps with `|` before each.
+        // The pointer, true if the RFC allows it, and its steps, each with `|` before it.
         let table = [
             ("", true, ""),
             ("/", true, "|"),
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn indices() {
-        // The step, the index by the RFC and by Kubernetes' tools, for a list of three.
+        // The step, and the index by the RFC and by Kubernetes' tools, for a list of three entries.
         let table = [
             ("0", Some(0), Some(0)),
             ("2", Some(2), Some(2)),

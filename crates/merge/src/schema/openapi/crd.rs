@@ -23,10 +23,10 @@ pub fn is_crd(node: &Node) -> bool {
     Gvk::from_manifest(text("apiVersion"), text("kind")).is_crd()
 }
 
-/// Reads the kinds that a CustomResourceDefinition defines, one per version.
+/// Reads the kinds that a CustomResourceDefinition defines, one for each version.
 ///
-/// As on an API server, `metadata` always has the fields of ObjectMeta, whatever the schema has there. For a
-/// version without a schema only the scope is known.
+/// As on an API server, `metadata` always has the fields of ObjectMeta, whatever the schema declares for it. For a
+/// version without a schema, only the scope is known.
 pub fn read_crd(node: &Node) -> Result<Model> {
     let definition = DefinedKinds::read(node)?;
     let mut model = Model::default();
@@ -49,15 +49,15 @@ pub fn read_crd(node: &Node) -> Result<Model> {
     Ok(model)
 }
 
-/// Reads the kinds that a CustomResourceDefinition adds to Kubernetes. As on an API server, it cannot change a
-/// built-in kind.
+/// Reads the kinds that a CustomResourceDefinition adds to Kubernetes. As on an API server, the definition cannot
+/// change a built-in kind.
 pub fn read_added_kinds(node: &Node) -> Result<Model> {
     let mut model = read_crd(node)?;
     model.kinds.retain(|gvk, _| !is_built_in(gvk));
     Ok(model)
 }
 
-/// Returns the kinds that a CustomResourceDefinition defines, one per version, without reading their schemas.
+/// Returns the kinds that a CustomResourceDefinition defines, one for each version, without reading their schemas.
 pub fn defined_kinds(node: &Node) -> Result<Vec<crate::schema::NamedKind>> {
     let definition = DefinedKinds::read(node)?;
     let kind = |version| crate::schema::NamedKind {
@@ -68,7 +68,7 @@ pub fn defined_kinds(node: &Node) -> Result<Vec<crate::schema::NamedKind>> {
     Ok(definition.versions.iter().map(kind).collect())
 }
 
-/// The facts of a CustomResourceDefinition that apply to all versions.
+/// The parts of a CustomResourceDefinition that apply to all versions.
 struct DefinedKinds<'n> {
     group: &'n str,
     kind: &'n str,
@@ -76,7 +76,7 @@ struct DefinedKinds<'n> {
     /// The plural, the singular and the short names.
     names: Vec<SmolStr>,
     versions: Vec<Version<'n>>,
-    /// `spec.preserveUnknownFields`; by default true in `v1beta1`, and false in `v1`.
+    /// `spec.preserveUnknownFields`. The default is true in `v1beta1` and false in `v1`.
     preserves_unknown_fields: bool,
 }
 
@@ -99,7 +99,7 @@ impl<'n> DefinedKinds<'n> {
     }
 }
 
-/// Returns `spec.preserveUnknownFields`, by default true in `v1beta1`, and false in `v1`.
+/// Returns `spec.preserveUnknownFields`. The default is true in `v1beta1` and false in `v1`.
 fn preserves_unknown_fields(definition: &Node, spec: &Map) -> bool {
     if let Some(Some(Resolved::Bool(preserves))) = spec.get("preserveUnknownFields").map(Node::resolve) {
         return preserves;
@@ -131,7 +131,7 @@ fn required_str<'n>(at: &MapNode<'n>, keyword: &str) -> Result<&'n str> {
 
 fn scope(spec: &Map) -> Result<Option<Scope>> {
     Ok(match str_at(spec, "scope")? {
-        // The default in v1beta1; in v1 the field is required.
+        // The default in v1beta1. In v1 the field is required.
         Some("Namespaced") | None => Some(Scope::Namespaced),
         Some("Cluster") => Some(Scope::Cluster),
         Some(_) => None,
@@ -153,7 +153,7 @@ struct Version<'n> {
 }
 
 /// Returns the versions and their schemas. In v1beta1, versions may share the schema `spec.validation`, and a single
-/// version may be in `spec.version` instead of the list `spec.versions`.
+/// version may be in `spec.version` and not in the list `spec.versions`.
 fn versions<'n>(spec: &MapNode<'n>) -> Result<Vec<Version<'n>>> {
     let schema_in = |map: &'n Map, keyword| -> Result<Option<&'n Node>> {
         Ok(map_at(map, keyword)?.and_then(|holder| holder.get("openAPIV3Schema")).filter(|s| !s.is_null()))
@@ -202,7 +202,7 @@ fn add_object_fields(def: &mut TypeDef, metadata: Option<&TypeDef>) {
     }
 }
 
-/// Returns the constraints on object names, the only ones that a CRD may set in `metadata`.
+/// Returns the constraints on object names. These are the only constraints that a CRD may declare for `metadata`.
 fn name_constraints(metadata: TypeDef) -> Option<Box<Constraints>> {
     let named = |(name, field): (SmolStr, TypeDef)| {
         let is_name = matches!(name.as_str(), "name" | "generateName");
@@ -223,7 +223,7 @@ fn add_embedded_object_fields(def: &mut TypeDef, metadata: Option<&TypeDef>) {
     }
 }
 
-/// Returns the name of a custom type in API servers' OpenAPI documents: `com.example.v1.Thing`.
+/// Returns the name of a custom type in the OpenAPI documents of API servers: `com.example.v1.Thing`.
 fn type_name(gvk: &Gvk) -> SmolStr {
     let group: Vec<&str> = gvk.group.split('.').rev().collect();
     format_smolstr!("{}.{}.{}", group.join("."), gvk.version, gvk.kind)

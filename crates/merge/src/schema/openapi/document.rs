@@ -40,7 +40,7 @@ pub fn read_document(node: &Node) -> Result<Model> {
     Ok(model)
 }
 
-/// Drops defaults: API servers' documents list one for most fields without applying it.
+/// Drops defaults, since the documents of API servers contain a default for most fields but the servers do not set it.
 fn drop_defaults(def: &mut TypeDef) {
     if let Some(constraints) = &mut def.constraints {
         constraints.default = None;
@@ -53,7 +53,7 @@ fn drop_defaults(def: &mut TypeDef) {
     children.for_each(drop_defaults);
 }
 
-/// Lets OpenAPI v2 objects without properties and values without a type have any fields, as the API server does.
+/// Allows any fields in OpenAPI v2 objects without properties and in values without a type, as the API server does.
 fn allow_unknown_fields(def: &mut TypeDef) {
     let free = matches!(def.kind, TypeKind::Object | TypeKind::Any)
         && def.reference.is_none()
@@ -83,13 +83,13 @@ fn definitions<'n>(node: &Node, map: &'n Map) -> Result<Option<&'n Map>> {
 fn add_definition(model: &mut Model, name: &str, definition: &Node) -> Result<()> {
     let mut def = read_schema(definition)?;
     for gvk in definition.get(GVK).into_iter().flat_map(gvks) {
-        // JSON Schema lists the kind itself as the only allowed value.
+        // In JSON Schema, the kind is declared as the only allowed value of `kind`.
         for name in ["apiVersion", "kind"] {
             if let Some(field) = def.fields.get_mut(name) {
                 field.constraints = None;
             }
         }
-        // If a kind has two definitions, the first wins; documents are sorted by name.
+        // If a kind has two definitions, the first one is used. The definitions are sorted by name.
         model.kinds.entry(gvk).or_default().root.get_or_insert_with(|| TypeDef::reference_to(name));
     }
     model.definitions.insert(name.into(), def);

@@ -9,7 +9,7 @@ pub(super) fn wrong_type(node: &Node, keyword: &str, expected: &str) -> Diagnost
     Diagnostic::error(Code::WrongType, message).at(node.span()).field(keyword)
 }
 
-/// Returns a field of a map; null counts as absent.
+/// Returns a field of a map. Null is treated as absent.
 pub(super) fn present<'n>(map: &'n Map, keyword: &str) -> Option<&'n Node> {
     map.get(keyword).filter(|node| !node.is_null())
 }
@@ -40,7 +40,7 @@ pub(super) fn strings_at<'n>(map: &'n Map, keyword: &str) -> Result<Vec<&'n str>
     entries.iter().map(text).collect()
 }
 
-/// Returns the kinds in `x-kubernetes-group-version-kind`: a list, or a single one in an operation.
+/// Returns the kinds in `x-kubernetes-group-version-kind`, which is a list, or a single kind in an operation.
 pub(super) fn gvks(node: &Node) -> impl Iterator<Item = Gvk> {
     let entries = node.as_list().map_or(std::slice::from_ref(node), List::as_slice);
     entries.iter().filter_map(|entry| {

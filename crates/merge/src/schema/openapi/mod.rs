@@ -19,7 +19,7 @@ use smp_text::yaml::Node;
 
 /// Reads any supported schema document.
 ///
-/// Supported are OpenAPI v2 documents (`definitions`, with or without `paths`), OpenAPI v3 documents
+/// The supported documents are OpenAPI v2 documents (`definitions`, with or without `paths`), OpenAPI v3 documents
 /// (`components.schemas`), JSON Schemas with definitions (`$defs`), and CustomResourceDefinitions.
 pub fn read(node: &Node) -> Result<Model> {
     if is_crd(node) { read_crd(node) } else { read_document(node) }

@@ -7,9 +7,9 @@ use smp_text::yaml::{Map, Node};
 
 const OPERATIONS: [&str; 7] = ["get", "post", "put", "patch", "delete", "head", "options"];
 
-/// Sets scope and plural of each kind that an operation names.
+/// Sets the scope and plural of each kind that an operation refers to.
 ///
-/// A kind is namespaced if one of its paths has a namespace parameter, and otherwise cluster-scoped. Unusual paths
+/// A kind is namespaced if one of its paths has a namespace parameter, otherwise it is cluster-scoped. Unusual paths
 /// are not errors.
 pub(super) fn read_paths(paths: &Map, model: &mut Model) {
     for (path, item) in paths.iter() {
@@ -30,7 +30,8 @@ pub(super) fn read_paths(paths: &Map, model: &mut Model) {
     }
 }
 
-/// Excludes subresources, which may have kinds of other groups: `/api/v1/.../pods/{name}/eviction`.
+/// Returns true if a path belongs to a group. This excludes subresources, which may have kinds of other groups:
+/// `/api/v1/.../pods/{name}/eviction`.
 fn in_group(path: &str, group: &str) -> bool {
     let prefix = path.trim_start_matches('/');
     if group.is_empty() {

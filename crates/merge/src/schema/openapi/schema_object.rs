@@ -14,7 +14,7 @@ use smp_text::yaml::{Map, Node, Resolved};
 /// Reads a schema object and all its children. The depth is limited by the parser.
 pub(super) fn read_schema(node: &Node) -> Result<TypeDef> {
     let Some(map) = node.as_map() else {
-        // JSON Schema uses `true` for anything; `false` and null are treated alike.
+        // In JSON Schema, `true` allows any value. `false` and null are treated in the same way.
         let nothing = matches!(node.resolve(), Some(Resolved::Bool(_) | Resolved::Null));
         return if nothing { Ok(TypeDef::default()) } else { Err(wrong_type(node, "schema", "a map")) };
     };
@@ -46,7 +46,7 @@ pub(super) fn read_schema(node: &Node) -> Result<TypeDef> {
     Ok(def)
 }
 
-/// Takes from a part of `allOf` what the schema itself lacks.
+/// Adds the data of a part of `allOf` that the schema itself lacks.
 ///
 /// OpenAPI v3 wraps each reference that has other keywords next to it: `allOf: [{$ref: ...}]`.
 fn merge_part(def: &mut TypeDef, part: TypeDef) {
@@ -81,7 +81,7 @@ fn guess_kind(def: &mut TypeDef) {
     }
 }
 
-/// Drops zero-value defaults of required fields, which API servers publish without applying them.
+/// Drops zero-value defaults of required fields, since API servers publish them but do not set them.
 fn drop_empty_defaults(def: &mut TypeDef) {
     for (name, field) in &mut def.fields {
         let zero = matches!(field.default.as_deref(), Some("\"\"" | "0" | "0.0" | "false"));
@@ -105,7 +105,7 @@ fn kind(map: &Map) -> Result<TypeKind> {
     Ok(TypeKind::from_name(name).unwrap_or_default())
 }
 
-/// Returns the type that `oneOf` or `anyOf` allow, if each alternative is only a type.
+/// Returns the type that `oneOf` or `anyOf` allow, if each alternative contains only a type.
 fn alternatives(map: &Map) -> Option<TypeKind> {
     let list = ["oneOf", "anyOf"].into_iter().find_map(|word| map.get(word)?.as_list())?;
     let names = list.iter().filter_map(|alternative| alternative.get("type"));
@@ -116,7 +116,7 @@ fn alternatives(map: &Map) -> Option<TypeKind> {
     Some(common_kind(flat.into_iter()))
 }
 
-/// Returns the narrowest type that covers all names; `null` is ignored.
+/// Returns the narrowest type that includes all given types. `null` is ignored.
 fn common_kind<'n>(names: impl Iterator<Item = &'n str>) -> TypeKind {
     use TypeKind::{Any, IntOrString, Integer, Number, String};
     let kinds =
@@ -183,7 +183,7 @@ fn keyword_value<T>(map: &Map, keyword: &str, read: impl Fn(&str) -> Option<T>) 
     read(text).map(Some).ok_or_else(unknown)
 }
 
-/// Returns the JSON text of a scalar; `None` for null, maps and lists.
+/// Returns the JSON text of a scalar, or `None` for null, maps and lists.
 fn scalar_json(node: &Node) -> Option<SmolStr> {
     match node.resolve()? {
         Resolved::Null => None,
@@ -201,7 +201,7 @@ fn definition_name(reference: &str) -> SmolStr {
     if name.contains('%') { unescape(&percent_decoded(name)).into() } else { unescape(name).into() }
 }
 
-/// Decodes percent encoding, which JSON pointers in URLs have.
+/// Decodes the percent encoding of JSON pointers in URLs.
 fn percent_decoded(name: &str) -> String {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name.as_bytes();

@@ -168,7 +168,7 @@ fn imported_definitions_are_equal() {
     assert_eq!(spec.field("ports").element().key_default("protocol"), Some("\"TCP\""));
 }
 
-/// Calls some of every kind of query.
+/// Makes some queries of every kind.
 fn ask(graph: &TypeGraph) {
     let walk = |cursor: Cursor<'_>| {
         let mut seen = 0;
@@ -233,7 +233,7 @@ fn graphs_with_invalid_keys_are_rejected() {
     for recommended in ["bar,foo", "bar,baz", "foo,,ba", "foo,foo"] {
         let error = of("foo", recommended).compile().expect_err("bad keys");
         assert_eq!(error.field_path(), Some("x-kubernetes-recommended-patch-merge-key"));
-        // As a writer without any checks would produce it.
+        // The graph is one that a writer without any checks would create.
         let text = |keys: &str| keys.as_bytes().to_vec();
         let mut bad = good[..good.len() - 32].to_vec();
         let (from, to) = (text("foo,bar"), text(recommended));

@@ -16,7 +16,7 @@ impl Accumulated {
     /// Adds the result of another directory.
     ///
     /// # Errors
-    /// Duplicate ids or variables, or contradicting field specs.
+    /// Duplicate IDs or variables, or contradicting field specs.
     pub(super) fn absorb(&mut self, other: Self) -> Result<()> {
         self.resources.append_all(other.resources)?;
         self.config = self.config.merge(&other.config)?;

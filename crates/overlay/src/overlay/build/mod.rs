@@ -1,4 +1,4 @@
-//! Builds kustomizations: loads everything, executes the steps in a loop, and finishes the result.
+//! Builds kustomizations: loads all files, executes the steps in a loop, and finishes the result.
 
 mod accumulated;
 mod context;
@@ -47,7 +47,7 @@ const COMPONENT_HELP: &str = "build a kustomization that lists it under `compone
 /// Builds the kustomization of a root.
 ///
 /// # Errors
-/// Anything that prevents it from being built.
+/// A problem that prevents the build.
 pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<Built> {
     let mut warnings = Vec::new();
     let tree =
@@ -116,7 +116,7 @@ impl TargetBuild<'_> {
         so_far: Accumulated,
     ) -> Result<Accumulated> {
         self.visits.add(&tree, Arc::strong_count(&tree) > 1)?;
-        // Trees that are included once give their nodes away; shared trees are copied.
+        // A tree that is included once is consumed; shared trees are copied.
         let mut tree = Arc::unwrap_or_clone(tree);
         let outside = self.tracker.enter(path.map(|path| path.as_str()), &tree.file_name());
         self.enter(&tree, path);

@@ -155,7 +155,7 @@ fn run_transformer(
 /// Runs validators, which are transformers that must not change anything.
 ///
 /// # Errors
-/// As [`transform`]. Also if a validator changes something.
+/// The errors of [`transform`]. Also, a validator changes something.
 pub(super) fn validate(
     context: &StepContext<'_>,
     validators: &ResourceSet,

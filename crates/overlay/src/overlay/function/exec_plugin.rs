@@ -47,7 +47,7 @@ pub(super) fn find_plugin(gvk: &Gvk, home: Option<&Path>) -> Result<PathBuf> {
             .help("correct apiVersion and kind, or set KUSTOMIZE_PLUGIN_HOME to the plugin directory"));
     };
     let parts = [gvk.group.as_str(), &gvk.version, &gvk.kind.to_lowercase(), &gvk.kind];
-    // Values of the configuration must not point outside the plugin directory.
+    // Values of the configuration must not refer to files outside the plugin directory.
     if let Some(part) = parts.iter().find(|part| **part == ".." || part.contains(['/', '\\'])) {
         return Err(Diagnostic::error(
             Code::InvalidValue,

@@ -17,7 +17,7 @@ const ID: &str = "kustomize.config.k8s.io/id";
 
 const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
 
-/// Indices and ids that kyaml adds to resources, and that some functions use.
+/// Indices and IDs that kyaml adds to resources, and that some functions use.
 const POSITIONS: [&str; 3] = [
     "config.kubernetes.io/index",
     "internal.config.kubernetes.io/index",
@@ -28,7 +28,7 @@ const NUMBERS: [&str; 2] = ["internal.config.kubernetes.io/id", "config.k8s.io/i
 /// The output of a function.
 #[derive(Debug, Default)]
 pub(super) struct FunctionOutput {
-    /// The resources, each with its previous id if the function kept the annotation.
+    /// The resources, each with its previous ID if the function kept the annotation.
     pub items: Vec<(Node, Option<SmolStr>)>,
     /// The entries of `results`.
     pub results: Vec<FunctionResult>,
@@ -137,7 +137,7 @@ fn push_indented(text: &mut String, lines: &str, first: &str) {
 pub(super) fn annotate(node: &mut Node, key: &str, value: &str) {
     let empty = || Node::map(Map::new());
     let metadata = node.as_map_mut().map(|map| map.get_or_insert_with("metadata", empty));
-    // Null counts as missing.
+    // Null is treated as missing.
     let child = |parent: &mut Node| {
         if parent.as_map().is_none() {
             *parent = empty();
@@ -202,7 +202,7 @@ pub(super) fn parse_output(output: Vec<u8>, name: &str, sources: &SourceMap) -> 
     Ok(FunctionOutput { items, results: findings })
 }
 
-/// Removes the annotations that this module added, and returns the id.
+/// Removes the annotations that this module added, and returns the ID.
 fn remove_internal_annotations(mut node: Node) -> (Node, Option<SmolStr>) {
     let id = remove_annotation(&mut node, ID);
     for key in POSITIONS.iter().chain(&NUMBERS) {

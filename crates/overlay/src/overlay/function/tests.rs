@@ -138,7 +138,7 @@ fn transformers_add_rename_and_remove_resources() {
     let functions = Functions::new(all());
     let config = fixture.config("exec: {path: ./fn.sh}");
     functions.transform(&config, &mut resources, fixture.context()).expect("it runs");
-    // Resources that keep their id keep their position; the others follow in the order of the output.
+    // Resources that keep their ID keep their position; the others follow in the order of the output.
     assert_eq!(names(&resources), "ConfigMap/a Secret/new ConfigMap/renamed Deployment/c2");
     let history: Vec<_> =
         resources.iter().map(|r| r.previous.first().map_or("", |id| id.name.as_str())).collect();

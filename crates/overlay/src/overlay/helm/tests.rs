@@ -225,7 +225,7 @@ fn missing_charts_are_pulled() {
         "pull --untar --untardir ROOT/charts/demo-1.2.3 oci://h.com/charts/demo --version 1.2.3"
     );
     assert_eq!(fixture.text("env"), "/conf|/conf/.cache|/conf/.data\n");
-    // The next time the chart is already there.
+    // The second time, the chart already exists.
     fixture
         .inflate("{name: demo, repo: 'oci://h.com/charts/', version: 1.2.3}", fixture.options())
         .expect("there");

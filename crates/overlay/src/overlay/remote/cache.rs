@@ -25,7 +25,7 @@ pub(super) const FILES: &str = "files";
 pub(super) struct Cache {
     /// The configured cache; `None` if the user has no cache directory.
     configured: Option<Store>,
-    /// A temporary cache, used if the configured directory cannot be written, as in containers.
+    /// A temporary cache, used if the configured directory cannot be written, for example in containers.
     temporary: OnceLock<Option<(Store, TemporaryDirectory)>>,
     /// The trees in use, each compared with its seal once.
     held: Mutex<FxHashMap<PathBuf, HeldTree>>,
@@ -40,7 +40,7 @@ type HeldTree = Arc<Mutex<Option<HeldDirectory>>>;
 pub(super) enum CachedTree {
     /// The complete tree, with its real path.
     Complete(PathBuf),
-    /// A tree that differs from the fetched one, or that another version left.
+    /// A tree that was changed after it was fetched, or that another version of this program wrote.
     Damaged,
     /// No tree.
     Absent,

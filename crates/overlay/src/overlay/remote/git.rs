@@ -48,7 +48,7 @@ pub(super) fn check_out(spec: &RepoSpec, locked: Option<&str>, into: &Path) -> R
     git.run("checkout", &["checkout", "--quiet", "FETCH_HEAD"])?;
     let commit = git.run("rev-parse", &["rev-parse", "--verify", "FETCH_HEAD^{commit}"])?;
     if spec.submodules && DiskTree.contains(&into.join(".gitmodules")) {
-        // A remote repository must not refer to repositories on this machine, whatever the user's git allows.
+        // A remote repository must not refer to repositories on this machine, even if the user's git allows that.
         let config = if spec.is_local() { &[][..] } else { &["-c", "protocol.file.allow=never"] };
         let update = ["submodule", "update", "--init", "--recursive"];
         git.run("submodule update", &[config, update.as_slice()].concat())?;

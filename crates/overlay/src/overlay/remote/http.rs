@@ -43,7 +43,7 @@ pub(super) fn get(url: &str, max_size: u64) -> Result<Vec<u8>, HttpFailure> {
     use ureq::tls::{RootCerts, TlsConfig};
 
     let failed = |error: ureq::Error| match error {
-        // The prefix `io: ` and the number of the error say nothing to users.
+        // The prefix `io: ` and the number of the error do not help users.
         ureq::Error::Io(error) if error.raw_os_error().is_some() => {
             HttpFailure::NoAnswer(error.kind().to_string())
         }

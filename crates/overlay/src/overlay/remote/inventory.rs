@@ -17,8 +17,8 @@ pub struct RemoteCache {
 }
 
 impl RemoteCache {
-    /// Opens the cache below a root directory of all caches, by default that of the user. Returns `None` if there
-    /// is not such a directory. Creates nothing yet.
+    /// Opens the cache below a root directory of all caches, by default that of the user. Returns `None` if there is no
+    /// such directory. Creates nothing yet.
     #[must_use]
     pub fn open(root: Option<PathBuf>) -> Option<Self> {
         root.or_else(user_cache).map(|root| Self { store: Store::new(root.join("remote")) })
@@ -87,7 +87,7 @@ impl RemoteCache {
         cleared: &mut Cleared,
     ) {
         if !self.store.has_folder(folder) {
-            // A symlink or a file in place of the folder.
+            // A symlink or a file instead of the folder.
             self.store.remove(folder, staging);
             return;
         }
@@ -104,7 +104,7 @@ impl RemoteCache {
         for reference in
             self.store.entries(folder, |name| name.strip_prefix("ref-").is_some_and(is_cache_key))
         {
-            // Without trees a reference has nothing to resolve to.
+            // Without trees, a reference cannot resolve to anything.
             if is_empty || is_removed(&reference, &self.store) {
                 self.store.remove(&reference.name, staging);
             }

@@ -1,4 +1,4 @@
-//! Collects the references that a build needs and may not fetch, to report all of them in one error.
+//! Collects the references that a build needs but may not fetch, to report all of them in one error.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -40,8 +40,8 @@ impl MissingReferences {
         error
     }
 
-    /// Returns one error with all missing references, if there are any. References that are not locked come
-    /// first: only after locking them it is known whether they are in the cache.
+    /// Returns one error with all missing references, if there are any. References that are not locked come first,
+    /// because whether they are in the cache is only known after they are locked.
     pub(super) fn error(&self, lock: &str) -> Option<Diagnostic> {
         let missing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (unlocked, uncached): (Vec<&Missed>, Vec<&Missed>) =

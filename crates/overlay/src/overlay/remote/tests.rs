@@ -269,7 +269,7 @@ fn unused_trees_are_removed() {
     let recent = fixture.remotes().repository(&spec, nowhere()).expect("fetched").clone_dir;
     let killed = fixture.cache().join("new-abc");
     fs::create_dir(&killed).expect("new");
-    // The entry is renamed and aged; the tree is a part of it.
+    // The entry, which contains the tree, is renamed and its times are changed.
     let [old, recent] = [old, recent].map(|tree| tree.parent().expect("its entry").to_path_buf());
     for (path, days) in [(&old, 31), (&recent, 29), (&killed, 2)] {
         age(path, days);

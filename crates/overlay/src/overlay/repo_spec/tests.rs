@@ -66,7 +66,7 @@ const REFERENCES: &[(&str, &str)] = &[
     ("file:///srv/repo//a/b?ref=main", "file:// /srv/repo [a/b] main"),
     ("file:///srv/a@b/repo.git/a", "file:// /srv/a@b/repo.git [a]"),
     ("file://git@host/repo.git", "file:// git@host/repo.git []"),
-    // Directories may contain `..` if they stay in the repository.
+    // Directories may contain `..` if they remain within the repository.
     ("https://github.com/org/repo//a/../b", "https://github.com/ org/repo [a/../b]"),
 ];
 

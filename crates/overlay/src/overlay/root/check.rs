@@ -1,6 +1,6 @@
-//! Checks which paths a root may read, and makes the errors for those it may not.
+//! Checks which paths a root may read, and creates the errors for other paths.
 //!
-//! Works on real paths and opens nothing.
+//! Uses real paths and opens nothing.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use smp_text::diagnostic::{Code, Diagnostic, Result, read_error};
 use smp_text::source::Span;
 
 impl Root {
-    /// Rejects a directory that is, or contains, one of the directories that led here: the build would never end.
-    /// If several qualify, the error names the outermost.
+    /// Rejects a directory that is, or contains, one of the directories through which it was reached, because the build
+    /// would never end. If several qualify, the error names the outermost.
     pub(super) fn check_cycle(&self, path: &str, real: &Path, at: Span) -> Result<()> {
         let begins = |visited: &&Arc<Path>| {
-            // Comparing bytes first is cheap and nearly always decides, which keeps long trails fast.
+            // Comparing bytes first is cheap and nearly always sufficient, which makes long trails fast.
             let [own, other] = [&***visited, real].map(|path: &Path| path.as_os_str().as_encoded_bytes());
             own.starts_with(other) && visited.starts_with(real)
         };
         let Some(visited) = self.visited_paths().filter(begins).last() else { return Ok(()) };
         let shown = |path: &Path| self.reader.shown(path).display().to_string();
-        // The directories that only lead to the cycle are left out.
+        // Leave out the directories before the cycle.
         let within = self.visited_paths().position(|path| path == visited).unwrap_or_default();
         let mut names: Vec<_> = self.visited_paths().take(within + 1).map(|path| shown(path)).collect();
         names.reverse();
@@ -99,7 +99,7 @@ impl Root {
         Ok(())
     }
 
-    /// Checks that an entry found by a directory walk may be read. A symlink may lead anywhere.
+    /// Checks that the build may read an entry found by a directory walk. A symlink may refer to any path.
     ///
     /// # Errors
     /// The entry is outside of the root, or neither a file nor a directory.

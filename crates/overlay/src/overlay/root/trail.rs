@@ -1,9 +1,9 @@
-//! The trail of directories that led to a root.
+//! The trail of directories through which a root was reached.
 
 use std::path::Path;
 use std::sync::Arc;
 
-/// A directory and those that led to it. Trails share their beginning, which keeps copies cheap.
+/// A directory and those through which it was reached. Trails share their beginning, so copies are cheap.
 #[derive(Debug, Clone)]
 pub(super) struct RootTrail(Arc<RootTrailPart>);
 

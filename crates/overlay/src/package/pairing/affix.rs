@@ -31,7 +31,7 @@ impl Candidate {
 /// Ranking of a candidate: same name, number of candidates with the same affix, same namespace.
 type Score = (bool, usize, bool);
 
-/// Evidence for a pair.
+/// Evidence for a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Evidence {
     /// Only its own prefix and suffix.

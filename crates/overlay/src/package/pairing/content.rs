@@ -81,7 +81,7 @@ pub(super) fn similarity(node: &Node, other: &Node) -> Similarity {
 /// Finds the counterpart of each manifest by content:
 ///
 /// 1. an equal manifest;
-/// 2. if all manifests have the same kind, the only one that is left;
+/// 2. if all manifests have the same kind, the only remaining one;
 /// 3. the one that is more similar than all others.
 pub(super) fn pair_by_content(
     manifests: &[&Node],

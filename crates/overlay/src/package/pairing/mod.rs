@@ -1,9 +1,9 @@
 //! Matches the manifests of several packages.
 //!
-//! Manifests match if they have the same group, kind, namespace and name in the same file. Since files get
-//! renamed, they also match across files as long as no side has the manifest twice. Renamed manifests match by
-//! their recorded upstream identity, else by name, else by position. Ambiguous matches are dropped. Heuristic
-//! matches never cause a deletion.
+//! Manifests match if they have the same group, kind, namespace and name in the same file. Because files may be
+//! renamed, they also match across files if no side has the manifest twice. Renamed manifests match by their recorded
+//! upstream identity, otherwise by name, otherwise by position. Ambiguous matches are dropped. Heuristic matches never
+//! cause a deletion.
 
 mod affix;
 mod content;
@@ -124,9 +124,8 @@ struct Pairing<'m, 'p, const N: usize> {
     warnings: Vec<Diagnostic>,
 }
 
-/// Returns the identity by which each manifest is matched. In dest the recorded upstream identity takes
-/// precedence over the current name. `None` if a manifest has no name, or another manifest of dest claims its
-/// identity.
+/// Returns the identity by which each manifest is matched. In dest the recorded upstream identity takes precedence over
+/// the current name. The identity is `None` if a manifest has no name, or if another manifest of dest has recorded it.
 fn identities<const N: usize>(sides: [&[Manifest<'_>]; N]) -> [Vec<Option<GroupKindName>>; N] {
     let mut identities = sides.map(|side| side.iter().map(Manifest::identity).collect::<Vec<_>>());
     let claims: Vec<_> = sides[DEST].iter().map(|manifest| upstream_identity(manifest.node)).collect();
@@ -236,7 +235,7 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         }
     }
 
-    /// Warns that an added manifest may be one of several in dest with the same name.
+    /// Warns that an added manifest may correspond to one of several in dest with the same name.
     fn warn_of_several(&mut self, rows: &[usize]) {
         let new =
             rows.iter().find(|row| self.rows[**row][DEST].is_none() && self.rows[**row][N - 1].is_some());
@@ -329,7 +328,7 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
                 rows_by_identity.entry(identity).or_default().push(row);
             }
         }
-        // For each row, the manifests that name it.
+        // For each row, the manifests that refer to it.
         let mut candidates: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
         for added in unmatched.only_here {
             let identity = self.manifest(added).and_then(|manifest| upstream_identity(manifest.node));

@@ -249,8 +249,8 @@ pub(super) fn name_reference() -> Vec<NameBackReference> {
             ]),
         ),
         target("scheduling.k8s.io", "v1", "PriorityClass", in_pods("priorityClassName")),
-        // kustomize has a version in the group by mistake. No resource matches it, so these references are
-        // never updated.
+        // kustomize has a version in the group by mistake. No resource matches it, so these references are never
+        // updated.
         target(
             "networking.k8s.io/v1",
             "v1",
@@ -324,8 +324,8 @@ fn to_secrets() -> Vec<FieldSpec> {
         ("", "", "Ingress", r"metadata/annotations/ingress.kubernetes.io\/auth-secret", false),
         ("", "", "Ingress", r"metadata/annotations/nginx.ingress.kubernetes.io\/auth-secret", false),
         ("", "", "Ingress", r"metadata/annotations/nginx.ingress.kubernetes.io\/auth-tls-secret", false),
-        // kustomize has this entry twice, too, and it has an effect: after `a` was renamed to `b`, `b` is
-        // looked up again.
+        // kustomize also has this entry twice, and this has an effect: after `a` was renamed to `b`, `b` is looked up
+        // again.
         ("", "", "Ingress", "spec/tls/secretName", false),
         ("", "", "ServiceAccount", "imagePullSecrets/name", false),
         ("", "", "StorageClass", "parameters/secretName", false),

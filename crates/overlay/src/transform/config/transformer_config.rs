@@ -30,10 +30,10 @@ macro_rules! transformer_config {
                 BUILTIN.clone()
             }
 
-            /// Adds the specs of `other` that are not here yet. The result is sorted.
+            /// Adds the specs of `other` that are missing here. The result is sorted.
             ///
             /// # Errors
-            /// Two specs of one field disagree about `create`.
+            /// Two specs of one field have different values of `create`.
             pub fn merge(&self, other: &Self) -> Result<Self> {
                 Ok(Self { $($field: merge($name, &self.$field, &other.$field)?,)* })
             }
@@ -78,7 +78,7 @@ impl TransformerConfig {
     /// Merges the built-in specs with the documents of `configurations:`, in their order.
     ///
     /// # Errors
-    /// Two specs of one field disagree about `create`.
+    /// Two specs of one field have different values of `create`.
     pub fn with_configurations(documents: impl IntoIterator<Item = Self>) -> Result<Self> {
         let own = documents.into_iter().try_fold(Self::default(), |all, next| all.merge(&next.sorted()))?;
         Self::builtin().merge(&own)
@@ -103,7 +103,7 @@ mod tests {
         from_node_with(&nodes(text)[0], DecodeOptions::transformer_config()).expect("a configuration")
     }
 
-    /// Returns all lists of field specs, so all lists except `name_reference`.
+    /// Returns all lists of field specs, that is all lists except `name_reference`.
     fn lists(c: &TransformerConfig) -> [&FieldSpecs; 11] {
         [
             &c.name_prefix,

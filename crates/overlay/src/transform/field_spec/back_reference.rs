@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 use super::spec::{FieldSpec, matches_gvk};
 use smp_merge::schema::Gvk;
 
-/// A kind, and the fields of other kinds that name resources of it.
+/// A kind, and the fields of other kinds that refer to resources of it by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct NameBackReference {

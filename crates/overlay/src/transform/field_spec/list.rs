@@ -55,7 +55,7 @@ pub trait ListedSpec: Clone {
     /// Returns the entries of a list and the new ones of another list.
     ///
     /// # Errors
-    /// Two specs of one field disagree about `create`.
+    /// Two specs of one field have different values of `create`.
     fn merge(own: &[Self], incoming: &[Self]) -> Result<Vec<Self>>;
 }
 
@@ -129,7 +129,7 @@ impl<S: ListedSpec> SpecList<S> {
     /// Returns these entries and the new ones of `other`.
     ///
     /// # Errors
-    /// Two specs of one field disagree about `create`.
+    /// Two specs of one field have different values of `create`.
     pub fn merge(&self, other: &Self) -> Result<Self> {
         if (self.is_builtin() && Arc::ptr_eq(&self.0, &other.0)) || (!other.is_builtin() && other.is_empty())
         {
@@ -140,7 +140,7 @@ impl<S: ListedSpec> SpecList<S> {
         }
         let merged = S::merge(self.as_slice(), other.as_slice())?;
         let fields = |list: &[S]| list.iter().map(|entry| entry.fields().len()).sum::<usize>();
-        // If nothing is new, the index of the list is kept, too.
+        // If nothing is new, the index of the list is also kept.
         let is_same = merged.len() == self.as_slice().len() && fields(&merged) == fields(self.as_slice());
         Ok(if is_same { self.clone() } else { merged.into() })
     }
@@ -148,7 +148,7 @@ impl<S: ListedSpec> SpecList<S> {
     /// Returns these entries and one more, unless it is in the list.
     ///
     /// # Errors
-    /// Same as [`SpecList::merge`].
+    /// The errors of [`SpecList::merge`].
     pub fn with(&self, spec: S) -> Result<Self> {
         self.merge(&vec![spec].into())
     }

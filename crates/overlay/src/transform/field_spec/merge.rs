@@ -8,8 +8,8 @@ use super::back_reference::NameBackReference;
 use super::spec::FieldSpec;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// Merges two lists of specs. An incoming spec is skipped if a spec in the list covers it; the first such
-/// spec is compared.
+/// Merges two lists of specs. An incoming spec is skipped if a spec in the list covers it. Only the first such spec is
+/// compared.
 pub(super) fn merge_specs<'s>(
     own: &'s [FieldSpec],
     incoming: impl ExactSizeIterator<Item = &'s FieldSpec>,
@@ -38,8 +38,8 @@ type Selected<'s> = [&'s str; 4];
 
 /// Finds the first spec of a growing list that covers another one.
 ///
-/// Only those of group, version and kind are compared that are set in the other spec. Each of the eight
-/// combinations has an index.
+/// Group, version and kind are only compared if they are set in the other spec. Each of the eight combinations has an
+/// index.
 #[derive(Debug, Default)]
 struct CoveringSpecs<'s>([(FxHashMap<Selected<'s>, usize>, usize); 8]);
 

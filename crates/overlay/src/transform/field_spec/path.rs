@@ -110,7 +110,7 @@ impl FieldName {
     fn new(text: &str) -> Self {
         let (name, list) = text.strip_suffix("[]").map_or((text, false), |name| (name, true));
         let name = name.trim();
-        // kustomize treats these as list positions, but at this point the value is never a list.
+        // kustomize treats these as list positions, but here the value is never a list.
         let fault = match name {
             "" => Some("a field name in the path is empty"),
             "*" => Some("`*` cannot be used in the path of a field spec"),

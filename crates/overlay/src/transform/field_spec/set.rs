@@ -7,8 +7,8 @@ use smol_str::SmolStr;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{Node, Spanned, Style, Tag, Value};
 
-/// Sets the text, location and tag of a scalar and keeps its quoting style. Null counts as a scalar. A
-/// computed text has no location, so the old location is kept.
+/// Sets the text, location and tag of a scalar and keeps its quoting style. Null is treated as a scalar. A computed
+/// text has no location, so the old location is kept.
 ///
 /// # Errors
 /// The node is a map or a list.

@@ -18,7 +18,7 @@ pub struct FieldSpec {
     /// Field names separated by `/`; `\/` is a slash in a name. Lists are not part of the path: all their
     /// entries match. A name with the suffix `[]` is never created.
     pub path: SmolStr,
-    /// Creates the field if it is missing and this is true.
+    /// Creates the field if it is missing.
     pub create: bool,
 }
 

@@ -82,7 +82,7 @@ fn shared_values(field: &Node, count: usize) -> Option<u64> {
     is_any.then(|| hasher.finish())
 }
 
-/// Returns the number of entries of a field. A scalar counts as one.
+/// Returns the number of entries of a field; 1 for a scalar.
 fn entry_count(field: &Node) -> usize {
     match &field.value {
         Value::Scalar(_) => 1,

@@ -15,17 +15,17 @@ pub struct GeneratorOptions {
     pub labels: BTreeMap<String, Spanned<String>>,
     /// The annotations of generated resources.
     pub annotations: BTreeMap<String, Spanned<String>>,
-    /// Omits the hash suffix of the name if true.
+    /// True if the name gets no hash suffix.
     pub disable_name_suffix_hash: bool,
-    /// Makes generated resources immutable if true.
+    /// True if generated resources are immutable.
     pub immutable: Spanned<bool>,
 }
 
 impl GeneratorOptions {
     /// Merges the options of one generator with the options of all generators.
     ///
-    /// Labels and annotations of the generator win. A flag that is true for all generators stays true,
-    /// because `false` cannot be distinguished from "not given".
+    /// Labels and annotations of the generator take precedence. A flag that is true for all generators remains true,
+    /// because `false` cannot be distinguished from a missing value.
     #[must_use]
     pub fn merged_with(&self, global: Option<&Self>) -> Self {
         let mut all = self.clone();

@@ -20,7 +20,7 @@ pub(in crate::transform) struct DataPair {
     pub(in crate::transform) value: Vec<u8>,
     /// The location of the literal or of the file path.
     pub(in crate::transform) span: Span,
-    /// The location of the value: in its file if that is a recorded source, else same as `span`.
+    /// The location of the value in its file if the file is a recorded source, otherwise the same as `span`.
     pub(in crate::transform) value_span: Span,
     /// The type of the source.
     from: PairOrigin,
@@ -48,7 +48,7 @@ impl DataPair {
 }
 
 impl GeneratorArgs {
-    /// Returns the paths of the files to read, except of malformed entries.
+    /// Returns the paths of the files to read. Malformed entries are skipped.
     pub fn file_paths(&self) -> impl Iterator<Item = Spanned<String>> {
         let path_of = |source: &Spanned<String>| {
             let (_, path) = file_source(source).ok()?;
@@ -62,7 +62,7 @@ impl GeneratorArgs {
 /// Returns all pairs of a generator, sorted by key.
 ///
 /// # Errors
-/// Same as [`load`].
+/// The errors of [`load`].
 pub(in crate::transform) fn load_sorted(
     args: &GeneratorArgs,
     files: &dyn Files,
@@ -111,8 +111,8 @@ fn load(args: &GeneratorArgs, files: &dyn Files) -> Result<WithWarnings<Vec<Data
     Ok(WithWarnings { value: pairs, warnings })
 }
 
-/// Reads the file of an entry. If the entry may be a literal by mistake, the error does not show it, since it
-/// may be a secret.
+/// Reads the file of an entry. If the entry may be a literal by mistake, the error does not show it, because it may be
+/// a secret.
 fn read(path: &str, entry: &Spanned<String>, files: &dyn Files) -> Result<Vec<u8>> {
     files.read(path, entry.span).map_err(|error| {
         let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);

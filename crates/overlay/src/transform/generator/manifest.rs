@@ -15,7 +15,7 @@ pub(in crate::transform) struct GeneratedManifest<'a> {
 }
 
 impl<'a> GeneratedManifest<'a> {
-    /// Creates a manifest with its metadata. `global` are the options of all generators.
+    /// Creates a manifest with its metadata. `global` is the options of all generators.
     ///
     /// # Errors
     /// The name is missing.
@@ -86,13 +86,12 @@ pub(in crate::transform) fn string_node(text: String, span: Span) -> Node {
     node
 }
 
-/// Parses the behavior. As in kustomize, an unknown value counts as not set; a warning is added.
+/// Parses the behavior. As in kustomize, an unknown value is treated as not set; a warning is added.
 fn behavior(text: &Spanned<String>) -> WithWarnings<Behavior> {
     let behavior = Behavior::from_name(text);
     let mut warnings = Vec::new();
     if behavior.is_none() && !text.is_empty() {
-        // A value that is not similar to a behavior may be there by mistake and may be a secret, so it is not
-        // shown.
+        // A value that is not similar to a behavior may be a secret in the wrong place, so it is not shown.
         let word = nearest_name(text, &["create", "replace", "merge"]).map(|_| format!(" `{}`", **text));
         let word = word.unwrap_or_default();
         let message = format!("unknown generator behavior{word}, using `create`");

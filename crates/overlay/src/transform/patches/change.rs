@@ -1,4 +1,4 @@
-//! Applying a patch to a resource, with everything that kustomize does before and after.
+//! Applies a patch to a resource, with everything that kustomize does before and after.
 
 use std::sync::Arc;
 
@@ -38,8 +38,8 @@ impl StrategicPatch {
 
     /// Prepares a patch for all resources that a `target` selects.
     ///
-    /// As in kustomize, all labels and annotations become strings. A null that is meant to remove an entry
-    /// becomes a string, too; a warning is added.
+    /// As in kustomize, all labels and annotations become strings. Null, which is meant to remove an entry, also
+    /// becomes a string; a warning is added.
     pub(super) fn for_selected_targets(mut patch: Resource, options: PatchOptions) -> WithWarnings<Self> {
         let mut warnings: Vec<_> = warning_of_replacement(patch.node()).into_iter().collect();
         for field in ["labels", "annotations"] {
@@ -70,8 +70,7 @@ impl StrategicPatch {
     /// Name, kind and namespace are kept unless the options allow a change. Returns true if the id has changed.
     ///
     /// # Errors
-    /// The patch does not match the structure of the resource. The resource and its set must not be used any
-    /// more.
+    /// The patch does not match the structure of the resource. The resource and its set must then no longer be used.
     pub(super) fn merge_into(
         &self,
         resource: &mut Resource,
@@ -87,8 +86,8 @@ impl StrategicPatch {
         if is_replacement(&self.node) {
             return Ok(false.into());
         }
-        // With histories, `check` continues after a failed patch to report the errors of all patches. So a failed
-        // patch must leave the resource unchanged.
+        // With histories, `check` continues after a failed patch to report the errors of all patches. So a failed patch
+        // must leave the resource unchanged.
         let unpatched = resource.history.is_some().then(|| resource.node().clone());
         let patch = self.for_api_version(&id.gvk.api_version());
         let patch = patch.as_ref().unwrap_or(&self.node);
@@ -196,7 +195,7 @@ pub(super) struct PreparedJsonPatch<'p> {
     in_place: Option<JsonPatch>,
 }
 
-/// The state of a resource between two JSON patches, valid as long as nothing else changes the resource.
+/// The state of a resource between two JSON patches. It is valid if nothing else changes the resource.
 #[derive(Default)]
 pub(super) struct JsonPatchState {
     /// True if another JSON round trip would change nothing.
@@ -255,8 +254,8 @@ impl<'p> PreparedJsonPatch<'p> {
     }
 }
 
-/// Changes a value as two JSON round trips do. Returns false if one round trip has another result: the second
-/// one only takes place if there is another patch.
+/// Changes a value as two JSON round trips do. Returns false if one round trip would have another result, because the
+/// second one only takes place if there is another patch.
 fn normalize(value: &mut Node) -> bool {
     if through_json(value).is_err() {
         return false;
@@ -311,8 +310,7 @@ pub(super) fn apply_json_patch(
     Ok(WithWarnings { value: has_changed_id(&id, resource), warnings })
 }
 
-/// Returns true if the id of a resource has changed. An explicit namespace makes a different id, even
-/// `default`.
+/// Returns true if the id of a resource has changed. An explicit namespace is a different id, even `default`.
 fn has_changed_id(id: &ResId, resource: &Resource) -> bool {
     resource.id() != id || resource.id().namespace != id.namespace
 }
@@ -331,8 +329,8 @@ fn values_to_strings(resource: &mut Resource, field: &str) {
     }
 }
 
-/// Converts values as a round trip through Go's JSON does: numbers become floats, dates become strings, and
-/// only strings that need quotes have them.
+/// Converts values like a round trip through Go's JSON: numbers become floats, dates become strings, and only strings
+/// that need quotes have them.
 fn through_json(node: &mut Node) -> Result<()> {
     node.meta.comments = None;
     match &mut node.value {

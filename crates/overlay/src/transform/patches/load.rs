@@ -1,4 +1,4 @@
-//! Loading patches: strategic merge patches and JSON patches, inline or from files.
+//! Loads patches: strategic merge patches and JSON patches, inline or from files.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -129,9 +129,9 @@ fn inline(text: &str, at: Span, context: &PatchContext<'_>) -> SourceId {
 
 /// Parses the documents of a patch.
 ///
-/// As in kustomize, operations may have duplicate keys, of which the last one wins, and keys that are not
-/// strings. Strategic merge patches may have duplicate keys, too, of which the first one wins. Both cases are
-/// warned about, since the other values are lost.
+/// As in kustomize, operations may have duplicate keys, of which the last one is used, and keys that are not strings.
+/// Strategic merge patches may also have duplicate keys, of which the first one is used. Both cases cause warnings,
+/// because the other values are lost.
 fn documents(source: SourceId, context: &PatchContext<'_>) -> Result<WithWarnings<Vec<Node>>> {
     check_json(source, context)?;
     check_directives(context.sources, source, DocumentSplit::AtSeparators)?;
@@ -156,7 +156,7 @@ fn documents(source: SourceId, context: &PatchContext<'_>) -> Result<WithWarning
     Ok(WithWarnings { value, warnings: vec![duplicate_key_warning(&error, "first")] })
 }
 
-/// Converts the error about a duplicate key into a warning that names the value that wins.
+/// Converts the error about a duplicate key into a warning that names the value that is used.
 fn duplicate_key_warning(error: &Diagnostic, which: &str) -> Diagnostic {
     let message = format!("{}; the {which} one is used", error.message());
     let warning = Diagnostic::warning(error.code(), message);

@@ -32,8 +32,8 @@ use target::{check_ids, find_target, with_namesake};
 /// unexpectedly. kustomize has no such warnings.
 ///
 /// # Errors
-/// A patch or target is malformed, a strategic merge patch does not identify exactly one resource, a patch
-/// does not apply, or two resources get the same id. The set is partially patched then and must not be used.
+/// A patch or target is malformed, a strategic merge patch does not identify exactly one resource, a patch does not
+/// apply, or two resources get the same id. After an error the set is partially patched and must not be used.
 pub fn patches(
     set: &mut ResourceSet,
     patches: &[Patch],
@@ -45,7 +45,7 @@ pub fn patches(
 /// Applies `patches` like [`patches()`], and calls `after` after each patch.
 ///
 /// # Errors
-/// Same as [`patches`].
+/// The errors of [`patches`].
 pub fn patches_by_entry(
     set: &mut ResourceSet,
     patches: &[Patch],
@@ -76,8 +76,8 @@ pub fn patches_by_entry(
 /// Applies `patchesJson6902` in order and returns warnings. Calls `after` after each patch.
 ///
 /// # Errors
-/// A patch is malformed or does not apply, or its target or the target's name is missing. As for [`patches`],
-/// the set must not be used then.
+/// A patch is malformed or does not apply, or its target or the target's name is missing. As for [`patches`], the set
+/// must not be used after an error.
 pub fn patches_json6902(
     set: &mut ResourceSet,
     patches: &[Patch],
@@ -100,8 +100,8 @@ pub fn patches_json6902(
 /// Calls `after` after each entry.
 ///
 /// # Errors
-/// A patch is malformed, does not identify exactly one resource, or does not apply. As for [`patches`], the
-/// set must not be used then.
+/// A patch is malformed, does not identify exactly one resource, or does not apply. As for [`patches`], the set must
+/// not be used after an error.
 pub fn patches_strategic_merge(
     set: &mut ResourceSet,
     patches: &[Spanned<String>],
@@ -133,7 +133,7 @@ pub fn patches_strategic_merge(
     run.finish()
 }
 
-/// The treatment of the id before a JSON patch: `patches` stores it as a former id, `patchesJson6902` does not.
+/// How the id before a JSON patch is handled: `patches` stores it as a former id, `patchesJson6902` does not.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FormerIds {
     Kept,
@@ -145,10 +145,9 @@ struct PatchRun<'r> {
     set: &'r mut ResourceSet,
     context: &'r PatchContext<'r>,
     warnings: Vec<Diagnostic>,
-    /// The errors of patches, collected so that the first one does not hide the others.
+    /// The errors of patches. They are collected so that the first one does not hide the others.
     problems: Problems,
-    /// The positions and ids of resources that a patch failed for. Errors of later patches for them are
-    /// meaningless.
+    /// The positions and ids of resources for which a patch failed. Errors of later patches for them are meaningless.
     failed: FxHashSet<usize>,
     failed_ids: FxHashSet<ResId>,
     /// The state of resources after their last JSON patch, by position, if nothing else has changed them since.
@@ -203,7 +202,7 @@ impl<'r> PatchRun<'r> {
         self.warnings.extend(error.map(Diagnostic::into_warning));
     }
 
-    /// Removes deleted resources, which were kept so that positions do not change, and returns the warnings.
+    /// Returns the warnings, and removes deleted resources. They were kept so that positions do not change.
     fn finish(mut self) -> Result<Vec<Diagnostic>> {
         self.set.remove_empty();
         self.warnings.extend(self.absences.into_warnings());

@@ -144,7 +144,7 @@ mod tests {
             (set.as_slice()[1].node().span().at_start(), "similar resource")
         );
 
-        // A former id matches, too; then two resources may match.
+        // A former id matches, too, so two resources may match.
         set.update(0, |first| first.previous.push(id.clone()));
         assert_eq!(unique(&set, &id).expect_err("two").code(), Code::Ambiguous);
         set.update(1, |second| *second.node_mut() = Node::map(Map::new()));

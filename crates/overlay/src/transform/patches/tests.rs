@@ -248,8 +248,7 @@ fn silent_changes_of_kustomize_are_warned_of() {
 #[test]
 fn lists_replaced_without_a_schema_are_warned_of() {
     let table = [
-        // A field that the kind does not have: with a different list, the same list, null, and no list in the
-        // target.
+        // A field that the kind does not have: with a different list, the same list, null, and no list in the target.
         ("nope: [{name: a}]", "nope: [{name: b}]", 1),
         ("nope: [{name: a}]", "nope: [{name: a}]", 0),
         ("nope: [{name: a}]", "nope: null", 0),
@@ -311,7 +310,7 @@ fn yaml_with_build_annotations(set: &ResourceSet) -> String {
     set.iter().map(one).collect()
 }
 
-/// Picks an item of `all` with a pseudo-random number.
+/// Returns an item of `all`, selected by a pseudo-random number.
 fn pick<'a>(seed: &mut u64, all: &[&'a str]) -> &'a str {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     all[usize::try_from(*seed >> 33).expect("32 bits") % all.len()]

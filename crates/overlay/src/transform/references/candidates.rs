@@ -1,4 +1,4 @@
-//! Resolving names to resources after names and namespaces have changed.
+//! Resolves names to resources after names and namespaces have changed.
 //!
 //! This module knows former names, namespaces, prefixes and suffixes. It does not depend on the fields that
 //! contain the names.
@@ -18,7 +18,7 @@ use smp_text::yaml::Node;
 pub(super) struct Referrer<'r> {
     /// The resource that contains the reference.
     pub resource: &'r Resource,
-    /// The namespaces of service accounts that a RoleBinding names, as written.
+    /// The namespaces of service accounts in the subjects of a RoleBinding, as written.
     pub bound: Vec<SmolStr>,
 }
 
@@ -49,7 +49,7 @@ pub(super) enum ReferenceNamespace<'n> {
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::transform) struct CandidateLocations {
     manifest: Span,
-    /// No location for a name with a hash, which is computed.
+    /// The location of the name. There is no location for a name with a hash, which is computed.
     pub(super) name: Span,
     pub(super) namespace: Span,
 }
@@ -121,7 +121,7 @@ impl<'r> Candidates<'r> {
             let now = resource.id().effective_namespace();
             let mut last = None;
             for name in resource.previous.iter().map(|id| id.name.as_str()) {
-                // A change of the namespace repeats the name.
+                // A change of the namespace records the same name again.
                 if last.replace(name) != Some(name) {
                     add(by_name.entry(name).or_default(), i);
                     add(by_namespace.entry((name, now)).or_default(), i);
@@ -250,9 +250,9 @@ fn is_candidate(
 /// The condition for the prefixes and suffixes of two resources.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NameContext {
-    /// Equal as far as both have any.
+    /// Equal if both have any.
     SameOrUnknown,
-    /// Equal, where none only equals none.
+    /// Equal; having none only equals having none.
     Same,
 }
 

@@ -1,5 +1,4 @@
-//! Updating the references of a manifest: each one is resolved, and written again if the name of its target
-//! has changed.
+//! Updates the references of a manifest: resolves each one, and writes it again if the name of its target has changed.
 
 use smol_str::SmolStr;
 

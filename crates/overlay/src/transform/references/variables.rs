@@ -1,4 +1,4 @@
-//! Values of variables, and replacing variables in text.
+//! Gets values of variables, and replaces variables in text.
 
 use std::collections::BTreeMap;
 
@@ -191,13 +191,13 @@ fn decide_type(node: &mut Node) {
     }
 }
 
-/// Returns the name if the text consists of a single variable. Only then its value keeps its type.
+/// Returns the name if the text consists of a single variable. Only in this case its value keeps its type.
 fn single_variable(text: &str) -> Option<&str> {
     text.strip_prefix("$(")?.strip_suffix(')').filter(|name| !name.contains(')'))
 }
 
 impl VarValue {
-    /// Hides the value in reports if it is from a Secret, or was copied from one before.
+    /// Hides the value in reports if it is from a Secret or a copy of a Secret's value.
     pub(in crate::transform) fn hide_if_secret(&self, sources: &SourceMap) {
         if self.of_secret || sources.is_secret(self.location) {
             sources.hide_value(&self.content.to_string());

@@ -1,4 +1,4 @@
-//! Copying a value to the fields of a resource.
+//! Copies a value to the fields of a resource.
 
 use std::cell::{Cell, RefCell};
 
@@ -56,8 +56,8 @@ pub(super) struct FieldTarget<'t> {
 
 /// Writes a value to all fields at a path. Returns a warning if kustomize has an unexpected result.
 ///
-/// `live` is the path of the source if it is a field of this resource. kustomize reads such a source again
-/// for each field, so that a write that changes the source changes the value for all later fields.
+/// `live` is the path of the source if it is a field of this resource. kustomize reads such a source again for each
+/// field, so that a write to the source changes the value for all later fields.
 ///
 /// # Errors
 /// The field does not exist, the path does not match the types of the values, or the value does not match the
@@ -96,7 +96,7 @@ pub(super) fn copy_to_fields(
 /// A result of kustomize that is not the requested one, without an error of kustomize.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WriteProblem {
-    /// The value was only written to structured text that was parsed for this and then discarded.
+    /// The value was only written to structured text that was parsed for this purpose and then discarded.
     Lost,
     /// The source is a map or list and the target a scalar.
     Emptied,
@@ -210,14 +210,14 @@ impl FieldCopy<'_> {
         found
     }
 
-    /// Writes into a scalar that contains JSON or YAML, if the path leads into one.
+    /// Writes into a scalar that contains JSON or YAML, if the path continues in one.
     ///
-    /// Returns true if it did. After any error the caller tries the path in the ordinary way.
+    /// Returns true if a value was written. After any error the caller tries the path in the ordinary way.
     fn write_inside(&self, node: &mut Node, path: &[String]) -> bool {
         let mut field = node;
         for i in 1..path.len() {
             let (outer, inner) = path.split_at(i);
-            // If one part does not exist, the parts below it do not, either.
+            // If one part does not exist, the parts below it do not exist either.
             let Ok(Some(next)) = lookup_mut(field, &outer[i - 1..]) else { return false };
             field = next;
             let Value::Scalar(text) = &field.value else { continue };
@@ -231,7 +231,7 @@ impl FieldCopy<'_> {
             }
             match structured::print(&document, text) {
                 Ok(text) => field.value = Value::Scalar(text.into()),
-                // kustomize then tries the path in the ordinary way, and finds it.
+                // kustomize then tries the path in the ordinary way, and finds the field.
                 Err(_) => self.problem.set(Some(WriteProblem::Lost)),
             }
             return true;
@@ -246,7 +246,7 @@ impl FieldCopy<'_> {
         lost
     }
 
-    /// Looks into text below `*` or a list. Only a copy is changed.
+    /// Searches text below `*` or a list. Only a copy is changed.
     fn read_only(&self, text: &mut Node, path: &[String]) -> Result<usize> {
         let Some(mut document) = structured::parse(text_of(text))? else {
             let message = format!("expected a map, found {}", text.type_name());

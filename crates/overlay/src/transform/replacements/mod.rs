@@ -1,4 +1,4 @@
-//! Replacements: copying values of fields to other fields.
+//! Replacements: copies values of fields to other fields.
 //!
 //! `select` and `value` find sources and targets; `copy` writes values to fields.
 
@@ -32,7 +32,7 @@ use written_fields::WrittenFields;
 
 /// Applies replacements in order and returns warnings.
 ///
-/// Warns about targets that select no resource and about values that get lost; kustomize has no such warnings.
+/// Warns about targets that select no resource and about values that are lost; kustomize has no such warnings.
 ///
 /// # Errors
 /// The source or targets are missing, the source does not match exactly one field, a target field does not
@@ -49,7 +49,7 @@ pub fn replacements(
 /// are hidden in reports.
 ///
 /// # Errors
-/// Same as [`replacements`].
+/// The errors of [`replacements`].
 pub(crate) fn replacements_by_entry<'e>(
     set: &mut ResourceSet,
     entries: impl IntoIterator<Item = &'e [Replacement]>,
@@ -99,7 +99,7 @@ impl ReplacementRun<'_> {
         }
         for target in &replacement.targets {
             let applied = self.apply_to_target(&mut value, target);
-            // A value that is written in the replacement may be a secret, so it is not shown.
+            // A value in the replacement itself may be a secret, so it is not shown.
             let excerpt = if replacement.source_value.is_some() { Excerpt::Hidden } else { Excerpt::Shown };
             let labelled =
                 |warning: Diagnostic| warning.label_with(replacement.location(), "replacement", excerpt);
@@ -137,7 +137,7 @@ impl ReplacementRun<'_> {
         for i in selected {
             let positions = self.positions.entry(i).or_default();
             let written = self.set.update_touched(i, |resource| {
-                // A write to a shared scalar changes the others, too.
+                // A write to a shared scalar also changes the others.
                 let mut touched =
                     if resource.has_shared() { Touched::All } else { Touched::Paths(Vec::new()) };
                 let (copied, writes, touched_here) = (&mut copied, &mut writes, &mut touched);

@@ -1,4 +1,4 @@
-//! Selecting the source and target resources of a replacement.
+//! Selects the source and target resources of a replacement.
 
 use super::args::{ReplacementSource, ReplacementTarget};
 use crate::resource::{Resource, ResourceSet, Selector, Suggestions};
@@ -57,8 +57,8 @@ fn effective(namespace: &str) -> &str {
 
 /// Returns true if `fits` returns true for kind, name and namespace of the current id or of a former one.
 ///
-/// As in kustomize, the current namespace is compared as written, but a former one as the effective
-/// namespace: `default` for none.
+/// As in kustomize, the current namespace is compared as written, but a former one as the effective namespace:
+/// `default` if there is none.
 fn any_id(resource: &Resource, fits: impl Fn(&str, &str, &str) -> bool) -> bool {
     let id = resource.id();
     fits(&id.gvk.kind, &id.name, &id.namespace)
@@ -95,8 +95,7 @@ impl<'t> TargetSelector<'t> {
         fits_id(&self.select, resource)
             && fits_labels(&self.select, resource)
             && !self.reject.iter().any(|(args, selector)| {
-                // Matching labels alone reject a resource, even if the other fields of the selector do not
-                // match.
+                // Matching labels alone reject a resource, even if the other fields of the selector do not match.
                 let by_labels = !selector.labels.is_any() || !selector.annotations.is_any();
                 (by_labels && fits_labels(selector, resource))
                     || (!args.has_empty_id() && fits_id(selector, resource))

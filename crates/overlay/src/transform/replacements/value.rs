@@ -89,7 +89,7 @@ impl SourceValue {
         Ok(Self { node, is_in_secret, live: source.options.delimiter.is_empty().then_some((i, path)) })
     }
 
-    /// Returns true if the value is from a Secret, or was copied from one before.
+    /// Returns true if the value is from a Secret or a copy of a Secret's value.
     pub(super) fn is_secret(&self, sources: &SourceMap) -> bool {
         self.is_in_secret || self.node.nodes().any(|node| sources.is_secret(node.span()))
     }

@@ -13,7 +13,7 @@ pub(crate) struct WrittenFields {
     written: FxHashMap<(usize, String), ReplacedField>,
     /// The number of the last replacement that used each resource as its source, by the positions of resources.
     taken: FxHashMap<usize, usize>,
-    /// The number of values that remain of those that a replacement wrote for one of its field paths.
+    /// The number of values not yet overwritten, by number of the replacement and location of its field path.
     left: FxHashMap<(usize, Span), usize>,
     /// The number of replacements so far.
     count: usize,

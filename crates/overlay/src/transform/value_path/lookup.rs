@@ -71,8 +71,8 @@ pub(in crate::transform) fn lookup_mut<'n>(
     walk_mut(node, &clean(path), None)
 }
 
-/// Like [`lookup_mut`], but creates missing values, except at list positions. A null in the path is kept, and
-/// nothing is found in it.
+/// Like [`lookup_mut`], but creates missing values, except at list positions. A null in the path is kept, and nothing
+/// is found in it.
 pub(in crate::transform) fn lookup_create<'n>(
     node: &'n mut Node,
     path: &[String],

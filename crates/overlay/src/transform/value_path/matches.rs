@@ -64,8 +64,8 @@ pub(in crate::transform) struct Matches<'f> {
     pub create: Option<NodeKind>,
     /// The function to call for each value.
     pub each: &'f dyn Fn(FoundValue<'_>) -> Result<()>,
-    /// The function to call for the rest of a path that leads into a scalar, which may contain YAML or JSON.
-    /// Returns the number of values found in it.
+    /// The function to call for the rest of a path that continues in a scalar, which may contain YAML or JSON. Returns
+    /// the number of values found in it.
     pub inside: &'f dyn Fn(&mut Node, &[String]) -> Result<usize>,
 }
 

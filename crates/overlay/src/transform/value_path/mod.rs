@@ -1,8 +1,8 @@
 //! Paths to values in replacements and `ValueAddTransformer`, with kyaml's rules.
 //!
-//! A part of a path is a field name, a list position (`0`, or `-` for the last entry), an entry `[name=web]`
-//! or `[=value]`, or `*` for all entries. A path may lead into text that is JSON or YAML itself. This module
-//! does not depend on the use of the values.
+//! A part of a path is a field name, a list position (`0`, or `-` for the last entry), an entry `[name=web]` or
+//! `[=value]`, or `*` for all entries. A path may continue in text that is JSON or YAML itself. This module does not
+//! depend on the use of the values.
 
 mod lookup;
 mod matches;

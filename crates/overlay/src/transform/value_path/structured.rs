@@ -1,4 +1,4 @@
-//! Text that is JSON or YAML itself, such as a file in a ConfigMap: parsing and printing.
+//! Parses and prints text that is JSON or YAML itself, such as a file in a ConfigMap.
 
 use smol_str::SmolStr;
 
@@ -12,7 +12,7 @@ use smp_text::yaml::{
 /// Parses the first document of the text. Returns `None` if it has no document.
 ///
 /// # Errors
-/// The text is malformed YAML. The error has no location, since it would be relative to the text.
+/// The text is malformed YAML. The error has no location, because it would be relative to the text.
 pub(in crate::transform) fn parse(text: &str) -> Result<Option<Node>> {
     let sources = SourceMap::default();
     let id = sources.add("", text);
@@ -64,7 +64,7 @@ fn top_comment_length(text: &str) -> Option<usize> {
 /// Checks that the text of a scalar matches its type.
 ///
 /// # Errors
-/// It does not match. kustomize fails for such a value at the end of the build, without a location.
+/// The text does not match. kustomize fails for such a value at the end of the build, without a location.
 pub(in crate::transform) fn check_type(node: &Node) -> Result<()> {
     let text = node.scalar_text().map_or("", |text| text.as_str());
     let (fits, kind) = match (node.meta.tag, resolve_plain(text)) {

@@ -1,4 +1,4 @@
-//! The kinds of values on a path, and the creation of missing ones.
+//! The kinds of values on a path, and how missing ones are created.
 
 use super::parts::{entry_parts, is_entry};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
@@ -51,7 +51,7 @@ fn wrong_kind(node: &Node, expected: &str, part: &str) -> Diagnostic {
     Diagnostic::error(Code::WrongType, message).at(node.span())
 }
 
-/// Returns the entries of a list. Null has none.
+/// Returns the entries of a list; none for null.
 pub(super) fn entries<'n>(node: &'n Node, part: &str) -> Result<&'n [Node]> {
     match &node.value {
         Value::List(list) => Ok(list),
@@ -60,7 +60,7 @@ pub(super) fn entries<'n>(node: &'n Node, part: &str) -> Result<&'n [Node]> {
     }
 }
 
-/// Returns the fields of a map. Null has none.
+/// Returns the fields of a map, or `None` for null.
 pub(super) fn fields<'n>(node: &'n Node, part: &str) -> Result<Option<&'n Map>> {
     match &node.value {
         Value::Map(map) => Ok(Some(map)),

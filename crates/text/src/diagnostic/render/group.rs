@@ -1,4 +1,4 @@
-//! Grouping of equal messages in the text format: one message gives the number and locations of the others.
+//! Grouping of equal messages in the text format: one message contains the number and locations of the others.
 
 use std::borrow::Cow;
 
@@ -10,11 +10,12 @@ use crate::diagnostic::{Code, Diagnostic, Label};
 /// The minimum number of equal messages that are grouped.
 const MANY: usize = 4;
 
-/// The number of other messages whose location is shown.
+/// The number of other messages whose locations are shown.
 const LOCATED: usize = 3;
 
-/// Returns the diagnostics in order, with groups of equal ones replaced by their first. Equal ones differ only in
-/// main location, resource, field and target. Conflicts are never grouped, since each must be resolved separately.
+/// Returns the diagnostics in order. A group of equal diagnostics is replaced by its first one. Equal diagnostics
+/// differ only in main location, resource, field and target. Conflicts are never grouped, since each of them must be
+/// resolved separately.
 pub(super) fn grouped<'d>(
     problems: &'d [Diagnostic],
     layout: &MessageLayout<'_>,
@@ -31,7 +32,7 @@ pub(super) fn grouped<'d>(
     shown.collect()
 }
 
-/// The properties that equal messages share.
+/// The properties that equal messages have in common.
 type Key<'d> = (&'d str, &'d str, &'d str, Option<&'d str>, &'d [String], &'d [Label]);
 
 fn key(problem: &Diagnostic) -> Key<'_> {
@@ -40,7 +41,7 @@ fn key(problem: &Diagnostic) -> Key<'_> {
     (severity, code, problem.message(), problem.help_text(), problem.notes(), others)
 }
 
-/// Returns the note about the others: `and 66 more: b.yaml:3:5, c.yaml:3:5, d.yaml:3:5, ...`.
+/// Returns the note about the other messages: `and 66 more: b.yaml:3:5, c.yaml:3:5, d.yaml:3:5, ...`.
 fn others_of(first: &Diagnostic, others: &[&Diagnostic], layout: &MessageLayout<'_>) -> String {
     let location = |problem: &Diagnostic| {
         let at = layout.locations(problem).next();

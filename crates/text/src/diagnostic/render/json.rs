@@ -78,7 +78,7 @@ impl JsonFix {
 }
 
 impl JsonResource {
-    /// Returns the object, or a name without a kind for anything that is not an object, such as a chart.
+    /// Returns the object. For a resource that is not an object, such as a chart, returns a name without a kind.
     fn new(object: Option<&ObjectName>, shown: &str) -> Self {
         let nameless = ObjectName { name: shown.to_string(), ..ObjectName::default() };
         let ObjectName { api_version, kind, namespace, name } = object.cloned().unwrap_or(nameless);

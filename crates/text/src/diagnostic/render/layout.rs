@@ -1,4 +1,4 @@
-//! Parts that all formats share: shown locations, paths, and escaping of untrusted text.
+//! Code that all formats share: locations, paths, and the escaping of untrusted text.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -23,12 +23,12 @@ pub enum ColorMode {
 pub(super) struct MessageLayout<'s> {
     pub sources: &'s SourceMap,
     pub coloring: ColorMode,
-    /// The directory that paths are shown relative to.
+    /// The directory to which displayed paths are relative.
     pub directory: Option<PathBuf>,
 }
 
 impl MessageLayout<'_> {
-    /// Returns the locations that are in a text, the main one first.
+    /// Returns the locations that are in a text. The first one is the main location.
     pub(super) fn locations<'d>(
         &'d self,
         problem: &'d Diagnostic,
@@ -49,7 +49,7 @@ impl MessageLayout<'_> {
         Some(TextLocation { file, uri, span, source })
     }
 
-    /// Returns a path as it is shown to the user.
+    /// Returns a path as displayed to the user.
     pub(super) fn path(&self, path: &Path) -> String {
         let shown = match &self.directory {
             Some(directory) => relative_path(path, directory),
@@ -80,7 +80,7 @@ pub(super) struct TextLocation {
 }
 
 impl TextLocation {
-    /// Returns the line and column of the first character, from 1.
+    /// Returns the line and column of the first character, starting at 1.
     pub(super) fn start(&self) -> (usize, usize) {
         self.source.line_column(self.span.start)
     }
@@ -94,7 +94,7 @@ impl TextLocation {
 /// A label with its location in a text.
 pub(super) struct ShownLocation<'d> {
     pub text: TextLocation,
-    /// The line, from 1; columns also start at 1.
+    /// The line. Lines and columns start at 1.
     pub line: usize,
     pub column: usize,
     pub label: &'d Label,
@@ -103,23 +103,23 @@ pub(super) struct ShownLocation<'d> {
     pub is_primary: bool,
 }
 
-/// Formats untrusted text as one line, without control characters, line breaks and passwords.
+/// Formats untrusted text as one line without control characters, line breaks and passwords.
 pub(super) fn one_line(text: &str) -> String {
     shortened(&escaped(&mask_url_secrets(text))).into_owned()
 }
 
-/// Formats untrusted text for programs, without passwords. The program that reads it does the escaping.
+/// Formats untrusted text for programs, without passwords. The program that reads the text must escape it.
 pub(super) fn without_secrets(text: &str) -> String {
     let lines: Vec<String> =
         text.split('\n').map(|line| shortened(&mask_url_secrets(line)).into_owned()).collect();
     lines.join("\n")
 }
 
-/// The lengths up to which words and lines are shown in full.
+/// The maximum lengths of words and lines that are shown completely.
 const LONGEST_WORD: usize = 400;
 const LONGEST_LINE: usize = 4000;
 
-/// Cuts the middle out of overlong words, such as a path of thousands of names, and out of overlong lines.
+/// Removes the middle of overlong words, such as a path with thousands of names, and of overlong lines.
 pub(super) fn shortened(text: &str) -> Cow<'_, str> {
     if text.len() <= LONGEST_WORD {
         return Cow::Borrowed(text);
@@ -133,7 +133,7 @@ pub(super) fn shortened(text: &str) -> Cow<'_, str> {
     Cow::Owned(line)
 }
 
-/// Appends a text, or only both ends of it if it is too long.
+/// Appends a text. If it is too long, appends only both ends.
 fn push_ends(out: &mut String, text: &str, longest: usize) {
     if text.len() <= longest {
         out.push_str(text);
@@ -151,7 +151,7 @@ pub(super) fn lines(text: &str) -> String {
     clean.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns true for the summary of a command. Its code is not shown, since nobody looks it up.
+/// Returns true for the summary of a command. Its code is not shown, since it need not be looked up.
 pub(super) fn is_summary(problem: &Diagnostic) -> bool {
     problem.code() == Code::Summary
 }

@@ -1,6 +1,6 @@
 //! The output formats of diagnostics: text, short, JSON and GitHub.
 //!
-//! Only this module hides what must not be shown: control characters, passwords in URLs, and lines with secrets.
+//! Only this module hides data in messages: control characters, passwords in URLs, and lines with secrets.
 
 mod github;
 mod group;
@@ -31,7 +31,7 @@ pub enum MessageFormat {
     Github,
 }
 
-/// A location as it is shown to the user. Lines and columns start at 1; columns count characters.
+/// A location as displayed to the user. Lines and columns start at 1, and columns count characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenderedLocation {
     /// The path relative to the directory.
@@ -72,7 +72,7 @@ impl<'s> MessageRenderer<'s> {
         Self { format, layout: MessageLayout { sources, coloring: ColorMode::Plain, directory: None } }
     }
 
-    /// Enables or disables colors, which only the text format has.
+    /// Sets the use of colors, which only the text format supports.
     #[must_use]
     pub fn coloring(self, coloring: ColorMode) -> Self {
         Self { layout: MessageLayout { coloring, ..self.layout }, ..self }
@@ -90,7 +90,7 @@ impl<'s> MessageRenderer<'s> {
         Self { format, ..self }
     }
 
-    /// Returns the locations of a diagnostic, the main one first.
+    /// Returns the locations of a diagnostic. The first one is the main location.
     #[must_use]
     pub fn locations(&self, problem: &Diagnostic) -> Vec<RenderedLocation> {
         let label =
@@ -99,39 +99,39 @@ impl<'s> MessageRenderer<'s> {
         locations.map(|location| RenderedLocation::new(&location.text, &label(&location))).collect()
     }
 
-    /// Returns the location of a span; none if it is not in a text.
+    /// Returns the location of a span, or `None` if it is not in a text.
     #[must_use]
     pub fn location(&self, span: Span) -> Option<RenderedLocation> {
         Some(RenderedLocation::new(&self.layout.location(span)?, ""))
     }
 
-    /// Returns the suggested fix as a location and its replacement; none if the line is hidden.
+    /// Returns the location and the replacement of the suggested fix, or `None` if the line is hidden.
     #[must_use]
     pub fn fix(&self, problem: &Diagnostic) -> Option<(RenderedLocation, String)> {
         let fix = problem.suggested_fix().filter(|fix| self.layout.sources.may_show(fix.span))?;
         Some((self.location(fix.span)?, without_secrets(&self.without_hidden_values(&fix.replacement))))
     }
 
-    /// Returns a path as it is shown to the user.
+    /// Returns a path as displayed to the user.
     #[must_use]
     pub fn path(&self, path: &Path) -> String {
         self.layout.path(path)
     }
 
-    /// Returns a text of a diagnostic without passwords, and shortened if it is too long.
+    /// Returns a text of a diagnostic without passwords. A long text is shortened.
     #[must_use]
     pub fn clean_text(&self, text: &str) -> String {
         without_secrets(&self.without_hidden_values(text))
     }
 
-    /// Returns the path of a file relative to the directory; none if there is no such text.
+    /// Returns the path of a file relative to the directory, or `None` if there is no such text.
     #[must_use]
     pub fn file(&self, source: SourceId) -> Option<String> {
         Some(self.layout.path(self.layout.sources.get(source)?.name()))
     }
 
-    /// Renders diagnostics, each without a trailing line break. In the text format, many equal ones become one with the
-    /// locations of the others.
+    /// Renders diagnostics, each without a trailing line break. In the text format, many equal diagnostics become one
+    /// with the locations of the others.
     #[must_use]
     pub fn render_all(&self, problems: &[Diagnostic]) -> Vec<String> {
         match self.format {
@@ -146,7 +146,7 @@ impl<'s> MessageRenderer<'s> {
     /// Renders a diagnostic without a trailing line break.
     #[must_use]
     pub fn render(&self, problem: &Diagnostic) -> String {
-        // Texts are masked before they are shortened, since an end of a value is not found any more.
+        // Texts are masked before they are shortened, because a part of a value would not be recognized.
         let mask = |text: &str| self.without_hidden_values(text).into_owned();
         let has_hidden = self.layout.sources.has_hidden_values();
         let masked = has_hidden.then(|| problem.clone().map_texts(&mask));

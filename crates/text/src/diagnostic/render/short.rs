@@ -16,7 +16,7 @@ pub(super) fn render(problem: &Diagnostic, layout: &MessageLayout<'_>) -> String
                 format!("{}:{}:{}: {what}: {message}", location.text.file, location.line, location.column);
             escaped_line_start(&line).into_owned()
         }
-        // Without a location, the resource and field are shown instead.
+        // If there is no location, the resource and field are shown.
         None => format!("{what}: {}", one_line(&problem.to_string())),
     }
 }

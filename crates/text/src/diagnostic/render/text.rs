@@ -8,13 +8,14 @@ use super::layout::{ColorMode, MessageLayout, ShownLocation, is_summary, lines, 
 use crate::diagnostic::escape::{escaped, may_need_escape};
 use crate::diagnostic::{Diagnostic, Severity};
 
-/// The maximum length of an excerpt. Of longer lines, such as minified JSON, the part around the location is shown.
+/// The maximum length of an excerpt. For a longer line, such as one of minified JSON, only the part around the location
+/// is shown.
 const LONGEST_EXCERPT: usize = 240;
 
-/// The number of bytes shown before the location if a line is shortened.
+/// The number of bytes that are shown before the location in a shortened line.
 const BEFORE_LOCATION: usize = 60;
 
-/// The replacement for the rest of the line.
+/// The text that replaces the rest of a shortened line.
 const CUT: &str = "...";
 
 pub(super) fn render(problem: &Diagnostic, layout: &MessageLayout<'_>) -> String {
@@ -54,8 +55,8 @@ pub(super) fn render(problem: &Diagnostic, layout: &MessageLayout<'_>) -> String
     headings.iter().fold(text, |text, heading| text.replacen(&heading.rendered, &heading.correct, 1))
 }
 
-/// The `--> file:line:column` of an excerpt as the renderer prints it, and as it must be: in a shortened line the renderer
-/// counts columns from the start of the excerpt.
+/// The `--> file:line:column` of an excerpt as the rendering crate prints it, and the correct text. In a shortened
+/// line, the crate counts columns from the start of the excerpt.
 struct Heading {
     rendered: String,
     correct: String,
@@ -74,7 +75,7 @@ fn element(location: ShownLocation<'_>, headings: &mut Vec<Heading>) -> Element<
     if column == location.column {
         return snippet.path(location.text.file).into();
     }
-    // Paths contain no such character: it would have been escaped.
+    // Paths do not contain this character, because it would have been escaped.
     let name = format!("\u{e000}{}\u{e000}", headings.len());
     headings.push(Heading {
         rendered: format!("{name}:{}:{column}", location.line),
@@ -119,7 +120,7 @@ fn hidden(location: ShownLocation<'_>) -> Element<'static> {
     Snippet::source(text).path(location.text.file).line_start(location.line).annotation(annotation).into()
 }
 
-/// Returns the part of a span that is on its first line, as a byte range of that line.
+/// Returns the part of a span that is on its first line, as a byte range of this line.
 fn within_line(location: &ShownLocation<'_>, text: &str) -> Range<usize> {
     let span = location.text.span;
     let line_start = location.text.source.line_start(location.line);

@@ -26,7 +26,7 @@ pub(super) struct NodeDeserializer<'de, 'p> {
 }
 
 impl<'de> NodeDeserializer<'de, '_> {
-    /// Returns the typed value of the scalar; none for maps and lists.
+    /// Returns the typed value of the scalar, or `None` for maps and lists.
     fn scalar(&self) -> Option<Resolved<'de>> {
         let (style, tag) = (self.node.meta.style, self.node.meta.tag);
         self.node.scalar_text().map(|text| match self.options.scalars {
@@ -79,7 +79,7 @@ impl<'de> NodeDeserializer<'de, '_> {
             Some(Resolved::Null) => Ok(Leaf::from(0)),
             Some(Resolved::Int(i)) => Ok(Leaf::from(i)),
             Some(Resolved::UInt(u)) => Ok(Leaf::from(u)),
-            // Through JSON a float without a fraction becomes an integer.
+            // A conversion to JSON turns a float without a fraction into an integer.
             #[allow(clippy::cast_possible_truncation)] // Smaller than 2^63.
             Some(Resolved::Float(f)) if f.fract() == 0.0 && f.abs() < 9.2e18 => Ok(Leaf::from(f as i64)),
             Some(Resolved::Float(f)) if f.is_finite() => Ok(Leaf::from(f)),
@@ -133,16 +133,16 @@ impl<'de> NodeDeserializer<'de, '_> {
         }
     }
 
-    /// Rejects keys of labels, annotations and the like that are not strings. kustomize converts such a key to
-    /// a string, and fails when that string gets another type in the resource. Of the other types only integers
-    /// in decimal notation are accepted.
+    /// Rejects keys of labels, annotations and similar maps that are not strings. kustomize converts such a key to a
+    /// string, and fails if the string has another type in the resource. Of the other types, only integers in decimal
+    /// notation are accepted.
     fn check_string_keys(&self) -> Result<(), DecodeError> {
         let mut problems = Problems::default();
         for Entry { key, .. } in self.fields()? {
             let resolved = self.key(key);
             let is_integer = |text: String| matches!(resolve_plain(&text), Resolved::Int(_));
             let is_accepted = match resolved {
-                // Null keys get their own message.
+                // Null keys have a separate message.
                 Resolved::Null | Resolved::Str(_) => true,
                 other => scalar_to_string(other).is_some_and(is_integer),
             };
@@ -185,7 +185,7 @@ impl<'de> NodeDeserializer<'de, '_> {
                 }
                 continue;
             };
-            // Two spellings of one field: kustomize reads fields in sorted order, so the last spelling wins.
+            // These are two spellings of one field. kustomize reads fields in sorted order, so the last spelling wins.
             match known.iter_mut().find(|(seen, _)| seen == name) {
                 Some((_, earlier)) if earlier.key.text.as_str() < key => *earlier = entry,
                 Some(_) => {}

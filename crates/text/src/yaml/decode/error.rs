@@ -7,7 +7,7 @@ use serde::de;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::yaml::suggest::{did_you_mean, list_expected};
 
-/// A decoding error as it is passed through serde.
+/// A decoding error that can be passed through serde.
 #[derive(Debug)]
 pub(super) struct DecodeError(pub Diagnostic);
 
@@ -24,7 +24,7 @@ impl de::Error for DecodeError {
         Self(Diagnostic::error(Code::InvalidValue, message.to_string()))
     }
 
-    /// Omits the value, which may be secret; its location is known.
+    /// Omits the value, which may be secret. Its location is known.
     fn invalid_type(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
         let message = format!("expected {expected}, found {}", type_name(found));
         Self(Diagnostic::error(Code::WrongType, message))
@@ -56,7 +56,7 @@ fn type_name(found: de::Unexpected<'_>) -> &'static str {
     }
 }
 
-/// The path to a value, linked from the value to the root.
+/// The path to a value, as a linked list from the value to the root.
 #[derive(Clone, Copy)]
 pub(super) struct DecodePath<'p> {
     pub parent: Option<&'p DecodePath<'p>>,

@@ -1,8 +1,8 @@
-//! Decodes nodes to typed configuration, by the rules with which kustomize reads its own files.
+//! Decodes nodes to typed configuration by the rules with which kustomize reads its own files.
 //!
-//! Implements what sigs.k8s.io/yaml and Go's `encoding/json` do to decode a kustomization file into a struct:
-//! YAML 1.1 booleans (`yes`, `on`, `y`), field names in any case, null as "not set". This module does not know
-//! any particular configuration; the structs describe themselves through serde.
+//! Decodes a kustomization file into a struct like sigs.k8s.io/yaml and Go's `encoding/json`: YAML 1.1 booleans (`yes`,
+//! `on`, `y`), field names in any case, null as "not set". This module does not know any particular configuration. The
+//! structs describe themselves through serde.
 
 mod deserializer;
 mod error;
@@ -18,7 +18,7 @@ use self::deserializer::NodeDeserializer;
 use super::node::Node;
 use crate::diagnostic::Result;
 
-/// Decodes a typed value from a tree, as kustomize reads a kustomization file.
+/// Decodes a typed value from a tree as kustomize reads a kustomization file.
 ///
 /// Structs should have `#[serde(default, rename_all = "camelCase")]`; `flatten` is not supported, since it
 /// hides the names of the fields. [`Spanned`](super::Spanned) keeps the location of a value.
@@ -32,7 +32,7 @@ pub fn from_node<T: DeserializeOwned>(node: &Node) -> Result<T> {
 /// Decodes a typed value from a tree with options.
 ///
 /// # Errors
-/// As [`from_node`].
+/// The errors of [`from_node`].
 pub fn from_node_with<T: DeserializeOwned>(node: &Node, options: DecodeOptions) -> Result<T> {
     T::deserialize(NodeDeserializer { node, path: None, options }).map_err(|error| error.0)
 }

@@ -17,14 +17,14 @@ use crate::yaml::node::{Entry, Map, MapIndex, Node};
 
 /// A field or list entry in the text.
 struct BlockChunk {
-    /// Position of its key or dash.
+    /// The position of its key or dash.
     start: usize,
-    /// End of its last line. Deeper comments below are included.
+    /// The end of its last line. Comments below that are indented deeper are included.
     end: usize,
-    /// End of its last line and of the comments that belong to it. Below a list, comments at the column of its entries
-    /// are left out: they may be commented-out entries.
+    /// The end of its last line and of the comments that belong to it. Below a list, comments at the column of its
+    /// entries are excluded, because they may be commented-out entries.
     own_end: usize,
-    /// Set if blank lines below would become part of its value.
+    /// True if blank lines below would become part of its value.
     takes_blank_lines: bool,
 }
 
@@ -32,7 +32,7 @@ struct BlockChunk {
 struct BlockChunks {
     list: Vec<BlockChunk>,
     column: usize,
-    /// Set if the comments above the first chunk belong to the document.
+    /// True if the comments above the first chunk belong to the document.
     is_root: bool,
 }
 
@@ -42,7 +42,7 @@ struct MapChange<'a> {
     before_index: MapIndex<'a>,
     after: &'a Map,
     after_index: MapIndex<'a>,
-    /// The entries with new names, by the start of their key in the old text: the field at that place was renamed.
+    /// The entries with new names, by the start of their key in the old text. The field at this position was renamed.
     new_names: FxHashMap<u32, &'a Entry>,
 }
 
@@ -57,7 +57,7 @@ impl<'a> MapChange<'a> {
         Self { before, before_index, after, after_index, new_names }
     }
 
-    /// Returns a field after the change, and whether it has a new name.
+    /// Returns a field after the change, and true if it has a new name.
     fn changed_field(&self, text: &str, field: &FieldOutline) -> Option<(&'a Entry, bool)> {
         let name = field.name.as_deref()?;
         if let Some(entry) = self.new_field(name) {
@@ -65,7 +65,7 @@ impl<'a> MapChange<'a> {
         }
         let span = self.old_field(name)?.key.meta.span;
         let entry = self.new_names.get(&span.start).filter(|entry| entry.key.meta.span == span)?;
-        // A quoted or complex name cannot be replaced in place: the field is removed and added.
+        // A quoted or complex name cannot be replaced in place, so the field is removed and added.
         (field.has_colon && text[field.start..].starts_with(name)).then_some((entry, true))
     }
 
@@ -78,15 +78,14 @@ impl<'a> MapChange<'a> {
     }
 }
 
-/// Returns the positions of the map's own fields, those that do not come from `<<`. Returns none if a field has
-/// no name.
+/// Returns the indices of the map's own fields, which do not come from `<<`. Returns `None` if a field has no name.
 fn own_names(fields: &[FieldOutline]) -> Option<FxHashMap<&str, usize>> {
     let own = fields.iter().enumerate().filter(|(_, f)| !f.is_merge_key);
     own.map(|(i, f)| f.name.as_deref().map(|name| (name, i))).collect()
 }
 
 impl<'a> Editor<'a> {
-    /// Edits a block map field by field. Returns false if it must be rewritten.
+    /// Edits a block map field by field. Returns false if the map must be rewritten.
     pub(super) fn block_map(
         &mut self,
         position: ValuePosition,
@@ -114,8 +113,8 @@ impl<'a> Editor<'a> {
         true
     }
 
-    /// Edits the fields that are kept, and returns which are added and removed. Returns none if the text has an
-    /// unsupported form.
+    /// Edits the fields that are kept, and returns the added and removed ones. Returns `None` if the layout of the text
+    /// is not supported.
     pub(super) fn edit_map_fields(
         &mut self,
         fields: &'a [FieldOutline],
@@ -134,7 +133,7 @@ impl<'a> Editor<'a> {
         let merges: Vec<_> = fields.iter().filter(|f| f.is_merge_key).collect();
         let is_lost = |name: &str| !own.contains_key(name) && sides.new_field(name).is_none();
         if !merges.is_empty() && (is_removed || before.iter().any(|(name, _)| is_lost(name))) {
-            // `<<` may now provide a field that was removed, so it may have to be expanded.
+            // `<<` may now provide a field that was removed, so that it must be expanded.
             self.merges_to_check.extend(merges.iter().map(|f| f.value.start));
         }
         let provides_all = self.provides_all(&merges, &own, &sides);
@@ -155,8 +154,8 @@ impl<'a> Editor<'a> {
         Some(CollectionChanges::new(kept, elements))
     }
 
-    /// Returns true if `<<` provides exactly the fields that the map has besides its own, after any change of the
-    /// anchored map.
+    /// Returns true if `<<` provides exactly the fields that are not the map's own, after any change of the anchored
+    /// map.
     fn provides_all(
         &self,
         merges: &[&FieldOutline],
@@ -172,8 +171,8 @@ impl<'a> Editor<'a> {
             && others(provided).all(|e| sides.new_field(&e.key.text).is_some_and(|is| is.value == e.value))
     }
 
-    /// Edits the fields that are kept, and returns whether any is removed. Returns none if the text has an
-    /// unsupported form.
+    /// Edits the fields that are kept, and returns true if any field is removed. Returns `None` if the layout of the
+    /// text is not supported.
     fn edit_fields(
         &mut self,
         fields: &'a [FieldOutline],
@@ -213,7 +212,7 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Edits a block list entry by entry. Returns false if it must be rewritten.
+    /// Edits a block list entry by entry. Returns false if the list must be rewritten.
     pub(super) fn block_list(
         &mut self,
         entries: &'a [EntryOutline],
@@ -276,8 +275,8 @@ impl<'a> Editor<'a> {
         BlockChunks { list: parts.map(chunk).collect(), column, is_root: false }
     }
 
-    /// Returns the start of a chunk including the comments above it. This is the chunk's own start if other
-    /// text precedes it on its line.
+    /// Returns the start of a chunk, including the comments above it. If other text is before the chunk on its line,
+    /// returns the start of the chunk itself.
     fn start_with_comments(&self, chunks: &BlockChunks, i: usize) -> usize {
         let start = chunks.list[i].start;
         if indentation_before(self.text, start).is_none() {
@@ -291,7 +290,7 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Removes and inserts chunks. At least one chunk is kept.
+    /// Removes and inserts chunks. At least one chunk must be kept.
     fn block_changes<T>(
         &mut self,
         chunks: &BlockChunks,
@@ -325,8 +324,8 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Removes the chunks before `first` and inserts new ones there. For a map in a list, whose first field is on the
-    /// line of the dash: the first field that is kept moves to that line.
+    /// Removes the chunks before `first` and inserts new ones. In a list, the first field of a map is on the line of
+    /// the dash, so the first remaining field moves to this line.
     fn begin_on_shared_line(&mut self, chunks: &BlockChunks, first: usize, new: &[String]) {
         let (start, end) = (chunks.list[0].start, chunks.list[first].start);
         let break_line = format!("\n{}", spaces(chunks.column));
@@ -335,7 +334,7 @@ impl<'a> Editor<'a> {
             let between = if comments.is_empty() { String::new() } else { format!("{comments}{break_line}") };
             self.replace(start, end, format!("{}{break_line}{between}", new.join(&break_line)));
         } else if first > 0 {
-            // Comments above the chunk that moves up go above the dash.
+            // Comments above the chunk that moves up are placed above the dash.
             let outer = self.indentation(start);
             for line in comments.lines() {
                 let at = line_start(self.text, start);
@@ -345,8 +344,8 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Removes a chunk with the comments above it, and the blank lines that would otherwise double. In the root,
-    /// comments that may be commented-out entries of a list stay.
+    /// Removes a chunk with the comments above it, and the blank lines that would otherwise be doubled. In the root,
+    /// comments that may be commented-out entries of a list are kept.
     fn remove(&mut self, chunks: &BlockChunks, i: usize) {
         let mut start = self.start_with_comments(chunks, i);
         let floor = self.document.content.start;
@@ -364,7 +363,7 @@ impl<'a> Editor<'a> {
         self.replace(start, end, "");
     }
 
-    /// Returns the lines of an entry with its edits, and the lines between it and the entry before it.
+    /// Returns the lines of an entry with its edits, and the lines between it and the previous entry.
     fn piece(&self, chunks: &BlockChunks, i: usize, edits: Vec<Edit>) -> String {
         let start = match i.checked_sub(1) {
             None => self.start_with_comments(chunks, 0),
@@ -386,7 +385,7 @@ impl<'a> Editor<'a> {
         let Some(last) = chunks.list.last() else { return };
         let mut text = String::new();
         for piece in pieces {
-            // Drops the blank lines above an entry at the start of the list, and after another blank line, which may
+            // Blank lines above an entry are dropped at the start of the list, and after another blank line, which may
             // belong to a block scalar.
             let skips_blank_lines = text.is_empty() || ends_with_blank_line(&text);
             text.push_str(
@@ -412,7 +411,7 @@ fn ends_with_blank_line(lines: &str) -> bool {
     lines.trim_end_matches('\n').len() + 1 < lines.len() || lines.ends_with("\n\r\n")
 }
 
-/// Returns a field that `<<` provided without the comments of the anchored map, which must not be repeated.
+/// Returns a field that `<<` provided, without the comments of the anchored map, which must not be repeated.
 fn without_anchor_comments(entry: &Entry) -> Entry {
     let mut key = entry.key.clone();
     key.meta.comments = None;

@@ -1,4 +1,4 @@
-//! Computes which elements of a map or list are kept, removed and added. It works on nodes only, not on text.
+//! Computes which elements of a map or list are kept, removed and added. It uses nodes only, not text.
 
 use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
 
@@ -8,24 +8,24 @@ use crate::yaml::node::{Node, Value};
 
 /// An element of a map or list after the change.
 pub(super) enum Element<'n, T> {
-    /// The element at this position before the change.
+    /// The element with this index before the change.
     Kept(usize),
     New(&'n T),
 }
 
 /// The kept elements, and the positions of new ones.
 pub(super) struct CollectionChanges<'n, T> {
-    /// For each element before the change, whether it is kept.
+    /// True for each element before the change that is kept.
     pub kept: Vec<bool>,
     /// New elements before the first kept element.
     pub prepended: Vec<&'n T>,
-    /// New elements after a kept element, in their new order.
+    /// The new elements after each kept element, in their new order.
     pub inserted_after: Vec<(usize, Vec<&'n T>)>,
 }
 
 impl<'n, T> CollectionChanges<'n, T> {
-    /// Aligns the elements after the change with those before it. `kept` also keeps elements that `elements` does not
-    /// list.
+    /// Aligns the elements after the change with those before it. Elements in `kept` are also kept if `elements` does
+    /// not contain them.
     pub fn new(kept: Vec<bool>, elements: impl Iterator<Item = Element<'n, T>>) -> Self {
         let mut changes = Self { kept, prepended: Vec::new(), inserted_after: Vec::new() };
         let (mut last, mut new) = (None, Vec::new());
@@ -63,8 +63,8 @@ impl<'n, T> CollectionChanges<'n, T> {
     }
 }
 
-/// Finds for each entry after the change the corresponding entry before it: the one with the same location,
-/// else an equal one, else one with the same first field, else the one between the same neighbours.
+/// Finds the entry before the change for each entry after it: the one with the same location, otherwise an equal one,
+/// otherwise one with the same first field, otherwise the one between the same neighbors.
 pub(super) fn match_entries(before: &[Node], after: &[Node]) -> Vec<Option<usize>> {
     let (sources, unpaired) = (vec![None; after.len()], vec![true; before.len()]);
     let mut pairs = EntryPairs { before, after, sources, unpaired };
@@ -88,9 +88,9 @@ pub(super) fn match_entries(before: &[Node], after: &[Node]) -> Vec<Option<usize
 struct EntryPairs<'n> {
     before: &'n [Node],
     after: &'n [Node],
-    /// For each entry after the change, its position before.
+    /// The index before the change of each entry after the change.
     sources: Vec<Option<usize>>,
-    /// For each entry before the change, whether it has no pair yet.
+    /// True for each entry before the change that has no pair yet.
     unpaired: Vec<bool>,
 }
 
@@ -117,9 +117,9 @@ impl EntryPairs<'_> {
         }
     }
 
-    /// Between two paired entries, pairs the unpaired ones one by one if both sides have the same number: these have
-    /// new values. Maps whose first fields differ are different entries and are not paired, and neither are entries
-    /// that were moved from another list of the same text.
+    /// Pairs unpaired entries between two paired ones in order, if both sides have the same number of them; these
+    /// entries have new values. Maps with different first fields are different entries and are not paired. Entries that
+    /// were moved from another list of the same text are not paired either.
     fn fill_gaps(&mut self) {
         let (before, after) = (self.before, self.after);
         if !self.sources.iter().flatten().is_sorted() {
@@ -144,12 +144,12 @@ impl EntryPairs<'_> {
     }
 }
 
-/// Returns the first field of a map if its value is a scalar; usually this is `name`.
+/// Returns the first field of a map if its value is a scalar. In most cases this is `name`.
 fn first_field(node: &Node) -> Option<(&str, &Node)> {
     node.as_map()?.iter().next().filter(|(_, value)| value.scalar_text().is_some())
 }
 
-/// Computes a hash that is the same for equal nodes, except for different spellings of equal scalars.
+/// Computes a hash that is the same for equal nodes and for different spellings of equal scalars.
 fn fingerprint(node: &Node) -> u64 {
     let hash = |part: &dyn Fn(&mut rustc_hash::FxHasher)| {
         let mut hasher = FxBuildHasher.build_hasher();
@@ -159,7 +159,7 @@ fn fingerprint(node: &Node) -> u64 {
     match &node.value {
         Value::Scalar(text) => hash(&|h| text.hash(h)),
         Value::List(list) => list.iter().fold(1, |sum: u64, n| hash(&|h| (sum, fingerprint(n)).hash(h))),
-        // Fields may be in any order.
+        // The order of the fields is ignored.
         Value::Map(map) => map
             .iter()
             .map(|(key, value)| hash(&|h| (key, fingerprint(value)).hash(h)))

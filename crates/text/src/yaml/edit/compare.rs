@@ -1,10 +1,10 @@
-//! Compares trees to find out whether a text must be edited.
+//! Compares trees to find out if a text must be edited.
 
 use crate::yaml::meta::Meta;
 use crate::yaml::node::{Map, Node, Value};
 
-/// Returns true if two trees have the same data, and `after` has no line comments that `before` does not have.
-/// Comments that are missing in `after` do not count.
+/// Returns true if two trees have the same data, and `after` has no line comments that `before` does not have. Comments
+/// that are missing in `after` are ignored.
 #[must_use]
 pub fn is_unchanged(before: &Node, after: &Node) -> bool {
     if changed_line_comment(&before.meta, &after.meta).is_some() {
@@ -25,7 +25,7 @@ fn same_maps(before: &Map, after: &Map) -> bool {
     }
     let index = after.index();
     before.entries().iter().enumerate().all(|(i, entry)| {
-        // Maps that are compared mostly have the same order.
+        // In most cases, the compared maps have the same order.
         let here = after.entries().get(i).filter(|other| other.key.text == entry.key.text);
         let other = here.or_else(|| after.entries().get(index.position(&entry.key.text)?));
         other.is_some_and(|other| {

@@ -32,7 +32,7 @@ impl<'t> EditedDocument<'t> {
         matches!(self.0, Cow::Borrowed(_))
     }
 
-    /// Edits a document of `text`. `layout` is used if the document does not show one.
+    /// Edits a document of `text`. `layout` is used if the layout cannot be detected in the document.
     pub fn new(
         text: &'t str,
         document: &DocumentOutline,
@@ -58,13 +58,13 @@ impl<'t> EditedDocument<'t> {
                 return Ok(Self(edited.into()));
             }
             if !edited.ends_with('\n') {
-                // A new block scalar may need the line break that is missing at the end of the file.
+                // A new block scalar may need a line break that is missing at the end of the file.
                 edited.push_str(style.line_break);
                 if reads_as(&edited, layout.reading, after) {
                     return Ok(Self(edited.into()));
                 }
             }
-            // Expand the aliases whose anchors changed or vanished: first only those, then all aliases.
+            // Aliases whose anchors changed or disappeared are expanded: first only these, then all aliases.
             if expand.is_empty() && !more.is_empty() {
                 expand = more;
             } else if !expand.is_empty() && aliases == Aliases::Kept {
@@ -81,7 +81,7 @@ impl<'t> EditedDocument<'t> {
     }
 }
 
-/// Returns the positions to expand, in order: aliases whose anchors lie in edited ranges, and the values of `<<` in
+/// Returns the positions to expand, in order: aliases whose anchors are in edited ranges, and the values of `<<` in
 /// `merges_to_check`.
 fn aliases_to_expand(
     text: &str,
@@ -105,8 +105,8 @@ fn aliases_to_expand(
     expand
 }
 
-/// Rewrites a document. The text before its `---` and after its `...` is kept, and so are the comments above the
-/// first field.
+/// Rewrites a document. The text before its `---` and after its `...` is kept, and so are the comments above the first
+/// field.
 fn write_whole(
     text: &str,
     document: &DocumentOutline,
@@ -138,8 +138,8 @@ fn write_whole(
     out
 }
 
-/// Returns the lines above the first field of a block map, or all lines of a document without a value, with the comment
-/// behind `---`, if they have comments.
+/// Returns the lines above the first field of a block map, if they contain comments. For a document without a value,
+/// returns all lines. The comment after `---` is included.
 fn comments_above_root<'t>(text: &'t str, document: &DocumentOutline) -> Option<&'t str> {
     let root = document.root.as_ref()?;
     if root.is_absent() {
@@ -152,7 +152,7 @@ fn comments_above_root<'t>(text: &'t str, document: &DocumentOutline) -> Option<
     text.get(document.content.start..line_start(text, first)).filter(|above| above.contains('#'))
 }
 
-/// Removes the comments above the first field of `before` from `after`. There are `above` lines of them.
+/// Removes the comments above the first field of `before` from `after`. They have `above` lines.
 fn remove_first_comments(before: &Node, after: &mut Node, above: usize) {
     if before.is_null() && before.meta.comments == after.meta.comments {
         after.meta.comments = None;
@@ -160,7 +160,7 @@ fn remove_first_comments(before: &Node, after: &mut Node, above: usize) {
     if before.is_empty_collection()
         && let Some(comments) = &mut after.meta.comments
     {
-        // Comments above an empty map are read as those below it.
+        // The parser treats comments above an empty map as comments below it.
         comments.foot.drain(..above.min(comments.foot.len()));
     }
     let Some(first) = before.as_map().and_then(|map| map.entries().first()).map(|entry| &entry.key.meta)
@@ -186,8 +186,7 @@ fn write_error(before: &Node, after: &Node, layout: Layout) -> Diagnostic {
         .fold(error, |error, field| error.field(field.trim_start_matches('.')))
 }
 
-/// Returns the path of the first field or entry that does not parse back to the same value when it is written
-/// alone.
+/// Returns the path of the first field or entry that changes when it is written alone and parsed again.
 fn find_unwritable(node: &Node, layout: Layout) -> Option<String> {
     let is_lost = |single: Map| {
         let single = Node::map(single);

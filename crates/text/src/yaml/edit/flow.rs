@@ -19,12 +19,12 @@ struct FlowChunk {
 /// The fields or entries of one map or list.
 struct FlowChunks {
     list: Vec<FlowChunk>,
-    /// Set if each chunk has its own lines.
+    /// True if each chunk has lines of its own.
     has_own_lines: bool,
 }
 
 impl FlowChunk {
-    /// Returns the end, including the comma.
+    /// Returns the end of the chunk, including its comma.
     fn end_with_comma(&self) -> usize {
         self.comma.map_or(self.end, |comma| comma + 1)
     }
@@ -32,14 +32,14 @@ impl FlowChunk {
 
 /// The comments of a list in flow style.
 struct FlowComments<'t> {
-    /// Comments after the opening bracket, and after each entry.
+    /// The comments after the opening bracket and after each entry.
     trailing: Vec<Option<&'t str>>,
-    /// Comments on lines above each entry, and above the closing bracket.
+    /// The comments on the lines above each entry and above the closing bracket.
     leading: Vec<Vec<&'t str>>,
 }
 
 impl<'t> FlowComments<'t> {
-    /// Collects the comments of a list. Returns none if there are none.
+    /// Collects the comments of a list. Returns `None` if there are none.
     fn collect(text: &'t str, part: &ValueOutline, chunks: &[FlowChunk]) -> Option<Self> {
         let (mut trailing, mut above) = (Vec::new(), Vec::new());
         let starts = chunks.iter().map(|chunk| chunk.start).chain([part.end - 1]);
@@ -58,7 +58,7 @@ impl<'t> FlowComments<'t> {
 }
 
 impl<'a> Editor<'a> {
-    /// Edits a map in braces. Returns false if it must be rewritten.
+    /// Edits a map in braces. Returns false if the map must be rewritten.
     pub(super) fn edit_flow_map(
         &mut self,
         part: &ValueOutline,
@@ -68,7 +68,7 @@ impl<'a> Editor<'a> {
     ) -> bool {
         let chunk = |f: &FieldOutline| FlowChunk { start: f.start, end: f.value.end, comma: f.comma };
         let chunks = self.flow_chunks(fields.iter().map(chunk));
-        // A single pair in a list may lack braces.
+        // A single pair in a list may have no braces.
         if !self.text[part.content..].starts_with('{') {
             return false;
         }
@@ -81,7 +81,7 @@ impl<'a> Editor<'a> {
         self.flow_changes(&chunks, &style, &changes, |e| style.field(&e.key, &e.value, lead))
     }
 
-    /// Edits a list in brackets. Returns false if it must be rewritten.
+    /// Edits a list in brackets. Returns false if the list must be rewritten.
     pub(super) fn edit_flow_list(
         &mut self,
         part: &ValueOutline,
@@ -165,7 +165,7 @@ impl<'a> Editor<'a> {
         FlowWriter::new(self.layout().reading)
     }
 
-    /// Returns the style of new entries among these chunks: the JSON style of the document, or else `own`.
+    /// Returns the style of new entries among these chunks: the JSON style of the document, or `own`.
     fn style_of(&self, chunks: &FlowChunks, own: FlowWriter) -> FlowWriter {
         let style = self.style.json.clone().unwrap_or(own);
         if chunks.has_own_lines { style } else { FlowWriter { step: None, ..style } }
@@ -229,7 +229,7 @@ impl<'a> Editor<'a> {
         true
     }
 
-    /// Removes everything after an entry up to the end of the last one, except for the comment after the entry.
+    /// Removes the text after an entry up to the end of the last entry, except the comment after the entry.
     fn remove_after(&mut self, kept: &FlowChunk, last: &FlowChunk) {
         let line = line_end(self.text, kept.end_with_comma());
         if line >= last.end || !self.text[kept.end_with_comma()..line].trim_start().starts_with('#') {
@@ -327,13 +327,14 @@ impl<'a> Editor<'a> {
     }
 }
 
-/// Returns true if all strings of a list have double quotes.
+/// Returns true if all strings of a list are in double quotes.
 fn is_quoted(entries: &[Node]) -> bool {
     let mut strings = entries.iter().filter(|node| node.as_str().is_some()).peekable();
     strings.peek().is_some() && strings.all(|node| node.meta.style == Style::DoubleQuoted)
 }
 
-/// Returns true if a new entry comes from another list of the text, with comments above it, which brackets cannot hold.
+/// Returns true if a new entry was moved from another list of the text and has comments above it. A list in brackets
+/// cannot contain such comments.
 fn has_moved_comments(before: &[Node], after: &[Node], sources: &[Option<usize>]) -> bool {
     let source = before.first().map(|node| node.span().source);
     after.iter().zip(sources).filter(|(_, source)| source.is_none()).any(|(node, _)| {

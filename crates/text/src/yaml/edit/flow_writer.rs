@@ -1,4 +1,4 @@
-//! Writes new text in brackets: YAML flow style, and JSON.
+//! Writes new text in brackets: YAML flow style and JSON.
 
 use super::quoting::{format_name, format_string, original_spelling, quoted_date};
 use crate::source::Reading;
@@ -11,11 +11,11 @@ use crate::yaml::scalar::Resolved;
 /// The style of text in brackets.
 #[derive(Debug, Clone)]
 pub(super) struct FlowWriter {
-    /// The text is JSON and must stay JSON.
+    /// True if the text is JSON and must remain JSON.
     pub is_json: bool,
-    /// Strings are quoted like those around them.
+    /// True if strings are quoted like those around them.
     pub is_quoted: bool,
-    /// No space follows `:` and `,`.
+    /// True if no space follows `:` and `,`.
     pub is_compact: bool,
     /// The indentation step, if each entry has its own line.
     pub step: Option<String>,
@@ -57,12 +57,12 @@ impl FlowWriter {
         format!("{name}{}{}", if self.is_compact { ":" } else { ": " }, self.write(value, lead))
     }
 
-    /// Returns the separator of two entries on one line.
+    /// Returns the separator between entries on one line.
     pub fn separator(&self) -> &'static str {
         if self.is_compact { "," } else { ", " }
     }
 
-    /// Encloses parts in brackets. `parts` receives the indentation of their lines.
+    /// Encloses parts in brackets. `parts` gets the indentation of their lines.
     fn enclose(&self, [open, close]: [char; 2], lead: &str, parts: impl Fn(&str) -> Vec<String>) -> String {
         let deeper = self.step.as_ref().map(|step| format!("{lead}{step}"));
         let parts = parts(deeper.as_deref().unwrap_or_default());
@@ -83,7 +83,7 @@ impl FlowWriter {
             return spelling.to_string();
         }
         match node.resolve() {
-            // JSON has no infinity; it is written as in YAML.
+            // JSON has no infinity, so it is written as in YAML.
             _ if self.is_json => json(node).unwrap_or_else(|| text.to_string()),
             Some(Resolved::Str(string)) if self.is_quoted => {
                 format_unfolded(string, Style::DoubleQuoted, StringContext::Flow)

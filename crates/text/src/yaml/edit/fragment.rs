@@ -1,7 +1,7 @@
 //! Writes new text for an edited file. Order, quoting and comments of the nodes are kept, and the layout
 //! matches the surrounding file.
 //!
-//! Fragments begin without the indentation of their first line, and end without a line break.
+//! Fragments start without the indentation of their first line, and end without a line break.
 
 use std::borrow::Cow;
 
@@ -16,20 +16,19 @@ use crate::yaml::scalar::Resolved;
 /// The layout of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layout {
-    /// Columns by which a map is indented below its field.
+    /// The number of columns by which a map is indented below its field.
     pub indent: usize,
-    /// Columns by which the dashes of a list are indented below its field; may be 0.
+    /// The number of columns by which the dashes of a list are indented below its field; may be 0.
     pub dash: usize,
     /// The program that will read the text.
     pub reading: Reading,
 }
 
-/// The longest name that is written before a `:`, since YAML limits the length there. Longer names follow a
-/// `?`.
+/// The maximum length of a name before a `:`, which YAML limits. Longer names are written after a `?`.
 const LONGEST_NAME: usize = 1000;
 
 impl Layout {
-    /// The default layout, for documents that do not show one.
+    /// Creates the default layout, for documents in which it cannot be detected.
     pub fn new(reading: Reading) -> Self {
         Self { indent: 2, dash: 0, reading }
     }
@@ -56,7 +55,7 @@ impl Layout {
             && comments(&first.key.meta).is_some_and(|c| !c.head.is_empty())
             && is_block(&node)
         {
-            // Comments above the first field go above the dash.
+            // Comments above the first field are placed above the dash.
             out.push_str(&head(&first.key.meta, column));
             let map = node.to_mut().as_map_mut();
             if let Some(comments) = map.and_then(|m| m.entries_mut().first_mut()?.key.meta.comments.as_mut())
@@ -69,7 +68,7 @@ impl Layout {
         out
     }
 
-    /// Writes the value of a field, after its `:`. The field's name begins at `column` and has the comment.
+    /// Writes the value of a field after its `:`. The name of the field begins at `column` and has the comment.
     pub fn value_of_field(self, value: &Node, column: usize, comment: Option<&str>) -> String {
         let comment_text = comment.map(|c| format!(" {c}")).unwrap_or_default();
         match &value.value {
@@ -98,13 +97,13 @@ impl Layout {
     pub fn document(self, node: &Node) -> String {
         let mut out = head(&node.meta, 0);
         if let Some(comment) = line_comment(&node.meta).filter(|_| is_block(node)) {
-            // The comment was behind the brackets of an empty map or list.
+            // The comment was after the brackets of an empty map or list.
             out.extend([comment, "\n"]);
         }
         match &node.value {
             Value::Map(map) if is_block(node) => out.push_str(&self.map(map, 0)),
             Value::List(list) if is_block(node) => out.push_str(&self.list(list, 0)),
-            // An empty text would not be a document, and block scalars need a field.
+            // An empty text would not be a document, and a block scalar needs a field.
             Value::Scalar(text) if text.is_empty() && node.is_null() => out.push_str("null"),
             _ => out.push_str(&FlowWriter::new(self.reading).write(node, "")),
         }
@@ -126,8 +125,8 @@ impl Layout {
         entries.join(&format!("\n{}", spaces(column)))
     }
 
-    /// Writes a scalar, or a map or list in brackets, after an indicator at `column`. Further lines are
-    /// indented by `indent`.
+    /// Writes a scalar, or a map or list in brackets, after an indicator at `column`. Further lines are indented by
+    /// `indent`.
     fn inline(self, node: &Node, column: usize, indent: usize, key_comment: Option<&str>) -> String {
         let text = match &node.value {
             Value::Scalar(_) => self.scalar(node, column, indent),
@@ -136,7 +135,7 @@ impl Layout {
         let space = if text.is_empty() { "" } else { " " };
         let comment = line_comment(&node.meta).or(key_comment).map(|c| format!(" {c}")).unwrap_or_default();
         match text.split_once('\n') {
-            // The comment follows the `|`.
+            // The comment is after the `|`.
             Some((header, lines)) => format!("{space}{header}{comment}\n{lines}"),
             None => format!("{space}{text}{comment}"),
         }
@@ -149,7 +148,7 @@ impl Layout {
         }
         match node.resolve() {
             Some(Resolved::Str(string)) => {
-                // Such text has an explicit indentation indicator, which is 2.
+                // This text has an explicit indentation indicator, which is 2.
                 let indent = if string.starts_with([' ', '\n']) { 2 } else { indent };
                 format_string(
                     string,
@@ -165,7 +164,7 @@ impl Layout {
     }
 }
 
-/// Changes a formerly empty map or list, which needed brackets, to block style.
+/// Changes a map or list that was empty, and therefore in brackets, to block style.
 pub(super) fn as_block(before: &Node, after: &Node) -> Node {
     let mut after = after.clone();
     if before.is_empty_collection() && after.meta.style == Style::Flow && after.span() == before.span() {
@@ -174,7 +173,7 @@ pub(super) fn as_block(before: &Node, after: &Node) -> Node {
     after
 }
 
-/// Changes a map or list that replaces one in brackets to flow style, if that fits.
+/// Changes a map or list that replaces one in brackets to flow style, if that is possible.
 pub(super) fn with_flow_style_of(before: &Node, after: Node, reading: Reading) -> Node {
     let was_flow = !before.is_leaf() && before.meta.style == Style::Flow;
     if was_flow && std::mem::discriminant(&before.value) == std::mem::discriminant(&after.value) {
@@ -183,7 +182,7 @@ pub(super) fn with_flow_style_of(before: &Node, after: Node, reading: Reading) -
     after
 }
 
-/// Changes a new list entry to flow style if its neighbours have it and if that fits.
+/// Changes a new list entry to flow style if its neighbors have it and if that is possible.
 pub(super) fn with_style_of_neighbours<'n>(
     neighbours: &[Node],
     entry: &'n Node,
@@ -197,8 +196,8 @@ pub(super) fn with_style_of_neighbours<'n>(
     Cow::Borrowed(entry)
 }
 
-/// Moves the comment after the entry's only field to the entry itself, if the entry has no other comment, so
-/// that the entry can be written in brackets.
+/// Moves the comment after the entry's only field to the entry itself, if the entry has no other comment, so that the
+/// entry can be written in brackets.
 fn with_comment_behind(entry: &Node) -> Cow<'_, Node> {
     let only = entry.as_map().filter(|map| map.len() == 1 && comments(&entry.meta).is_none());
     let Some(comment) = only.and_then(|map| line_comment(&map.entries()[0].value.meta)) else {
@@ -218,10 +217,10 @@ fn with_comment_behind(entry: &Node) -> Cow<'_, Node> {
     Cow::Owned(moved)
 }
 
-/// The longest text that is written in brackets. Longer text is easier to read in block style.
+/// The maximum length of text in brackets. Longer text is easier to read in block style.
 const LONGEST_FLOW: usize = 100;
 
-/// Changes a map or list to flow style. Returns none if it would lose comments or be hard to read.
+/// Changes a map or list to flow style. Returns `None` if it would lose comments or be hard to read.
 fn in_brackets(node: &Node, reading: Reading) -> Option<Node> {
     if !is_block(node) || !is_plain(node) || FlowWriter::new(reading).write(node, "").len() > LONGEST_FLOW {
         return None;
@@ -231,7 +230,7 @@ fn in_brackets(node: &Node, reading: Reading) -> Option<Node> {
     Some(node)
 }
 
-/// Returns true if nothing inside has comments or several lines.
+/// Returns true if no value inside has comments or several lines.
 fn is_plain(node: &Node) -> bool {
     let has_no_comments = |meta: &Meta| meta.comments.is_none();
     match &node.value {
@@ -257,7 +256,7 @@ fn line_comment(meta: &Meta) -> Option<&str> {
     comments(meta).and_then(|c| c.line.as_deref())
 }
 
-/// Returns the comments above a node, each on its line, with the indentation of what follows.
+/// Returns the comments above a node, each on a line of its own, with the indentation of the node.
 fn head(meta: &Meta, column: usize) -> String {
     let lines = comments(meta).map(|c| c.head.as_slice()).unwrap_or_default();
     lines.iter().fold(String::new(), |head, line| head + line + "\n" + &spaces(column))

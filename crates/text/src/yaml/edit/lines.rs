@@ -1,4 +1,4 @@
-//! Functions on lines of a text: their ends, blank lines, comments above and below.
+//! Functions for the lines of a text: their ends, blank lines, and comments above and below.
 
 use crate::yaml::events::BOM;
 
@@ -19,13 +19,13 @@ pub(super) fn line_start(text: &str, at: usize) -> usize {
     memchr::memrchr(b'\n', &text.as_bytes()[..at]).map_or(first, |i| i + 1)
 }
 
-/// Returns the column of a byte. Only ASCII precedes it in block style.
+/// Returns the column of a byte. In block style, only ASCII characters precede it.
 pub(super) fn column(text: &str, at: usize) -> usize {
     at - line_start(text, at)
 }
 
-/// Returns true if the text has a carriage return without a line feed. YAML treats it as a line break, these
-/// functions do not.
+/// Returns true if the text contains a carriage return without a line feed. YAML treats it as a line break, but the
+/// functions of this module do not.
 pub(super) fn has_lone_carriage_returns(text: &str) -> bool {
     memchr::memchr_iter(b'\r', text.as_bytes()).any(|i| text.as_bytes().get(i + 1) != Some(&b'\n'))
 }
@@ -34,23 +34,23 @@ pub(super) fn is_blank(line: &str) -> bool {
     line.bytes().all(|b| b.is_ascii_whitespace())
 }
 
-/// Returns the white space before a byte on its line; none if other text precedes the byte.
+/// Returns the white space before a byte on its line, or `None` if other text precedes the byte.
 pub(super) fn indentation_before(text: &str, at: usize) -> Option<&str> {
     let before = &text[..at];
     let start = before.trim_end_matches([' ', '\t']).len();
     let first = matches!(before.as_bytes()[..start].last(), None | Some(b'\n'));
-    // A byte order mark takes no column.
+    // A byte order mark occupies no column.
     let first = first || &before[..start] == BOM;
     first.then(|| &text[start..at])
 }
 
-/// Returns the column of a comment that has its own line.
+/// Returns the column of a comment that is alone on its line.
 fn comment_column(line: &str) -> Option<usize> {
     let comment = line.trim_start_matches(' ');
     comment.starts_with('#').then(|| line.len() - comment.len())
 }
 
-/// Returns the start of the comment lines directly above a line, but not before `floor`.
+/// Returns the start of the comment lines directly above a line. It is not before `floor`.
 pub(super) fn comments_above(text: &str, line: usize, floor: usize) -> usize {
     let mut start = line;
     while start > floor {
@@ -63,8 +63,8 @@ pub(super) fn comments_above(text: &str, line: usize, floor: usize) -> usize {
     start
 }
 
-/// Returns the end of the last comment line below a line that is indented deeper than `column`, or the end of
-/// the line itself. Such comments belong to the text above.
+/// Returns the end of the last comment line below a line that is indented deeper than `column`. If there is none,
+/// returns the end of the line itself. These comments belong to the text above them.
 pub(super) fn end_of_comments_below(text: &str, line_end: usize, column: usize, limit: usize) -> usize {
     let mut end = line_end;
     let mut at = next_line(text, line_end);

@@ -1,8 +1,8 @@
 //! Applies changes of a tree to its text with minimal edits.
 //!
-//! Compares the parsed tree with the changed tree and rewrites only what differs. Comments, order, blank lines,
-//! quoting and indentation of everything else are kept byte for byte. Each changed document is parsed again. If
-//! the result is not the changed tree, that document is rewritten completely, so that an unusual layout may
+//! Compares the parsed tree with the changed tree and rewrites only the differences. Comments, order, blank lines,
+//! quoting and indentation of all other text are kept byte for byte. Each changed document is parsed again. If the
+//! result is not the changed tree, the document is rewritten completely, so that a document with an unusual layout may
 //! lose its formatting but never data.
 
 mod block;
@@ -31,14 +31,14 @@ use outline::{DocumentOutline, outline};
 
 /// Returns the text of a file after its documents were changed from `before` to `after`.
 ///
-/// `before` must be `text` parsed with comments, as `reading` says. A `None` in `after` removes a document;
-/// additional documents are appended.
+/// `before` must be `text` parsed with comments and `reading`. `None` in `after` removes a document. Additional
+/// documents are appended.
 ///
 /// # Errors
 /// `before` was not parsed from the text, or a value cannot be represented in YAML.
 pub fn edit_text(text: &str, reading: Reading, before: &[Node], after: &[Option<Node>]) -> Result<String> {
     if lines::has_lone_carriage_returns(text) {
-        // Carriage returns as line breaks are so rare that locating edits is not supported.
+        // Carriage returns as line breaks are so rare that edits of such texts are not supported.
         let same =
             before.len() == after.len() && before.iter().map(Some).eq(after.iter().map(Option::as_ref));
         return Ok(if same { text.into() } else { write_all(after.iter().flatten(), reading) });
@@ -80,7 +80,7 @@ pub fn edit_text(text: &str, reading: Reading, before: &[Node], after: &[Option<
     Ok(out.text)
 }
 
-/// Writes documents that come from no file. Their order, quoting and comments are kept.
+/// Writes documents that do not come from a file. Their order, quoting and comments are kept.
 #[must_use]
 pub fn write_documents_in_source_style(documents: &[Node]) -> String {
     write_all(documents.iter(), Reading::Kustomize)
@@ -90,7 +90,7 @@ fn write_all<'n>(documents: impl Iterator<Item = &'n Node>, reading: Reading) ->
     documents.map(|d| Layout::new(reading).document(d)).collect::<Vec<_>>().join("---\n")
 }
 
-/// Returns true if a document follows another without a separator, as JSON objects may.
+/// Returns true if a document follows another one without a separator, as JSON objects may.
 fn follows_without_separator(document: &DocumentOutline) -> bool {
     !document.has_separator && !document.is_independent
 }
@@ -102,13 +102,13 @@ fn is_json(text: &str) -> bool {
 /// Joins the remaining documents.
 struct Output {
     text: String,
-    /// The first document of the file was removed and had no `---`.
+    /// True if the first document of the file was removed and had no `---`.
     first_has_no_separator: bool,
-    /// The last document ends with `...`.
+    /// True if the last document ends with `...`.
     ended: bool,
-    /// The end of the last document in the original text; `None` if that document was changed.
+    /// The end of the last document in the original text; `None` if this document was changed.
     unchanged_end: Option<usize>,
-    /// The documents are JSON objects that follow each other without separator, and may stay so.
+    /// True if the documents are JSON objects without separators between them. They may remain so.
     is_stream: bool,
 }
 
@@ -125,7 +125,7 @@ impl Output {
             if !self.is_stream && !is_unchanged {
                 self.end_line("\n");
             }
-            // Directives, and documents without `---`, require a `...` before them.
+            // A `...` is required before directives, and before documents without `---`.
             if document.is_independent && !self.ended {
                 self.text.push_str("...\n");
             }
@@ -137,7 +137,7 @@ impl Output {
         self.ended = document.is_ended();
     }
 
-    /// Appends new documents after `comments`, a text without documents. Line breaks are those of `like`.
+    /// Appends new documents after `comments`, a text without documents. The line breaks are those of `like`.
     fn add(&mut self, comments: &str, documents: &[Option<Node>], layout: Layout, like: &str) {
         let line_break = style::detect_line_break(like);
         self.text.push_str(comments);

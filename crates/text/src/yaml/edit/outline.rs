@@ -1,6 +1,6 @@
 //! The outline of a text: the ranges of documents, fields and entries with their indicators, anchors and tags.
 //!
-//! Trees do not keep these ranges, since only edits need them. This module does not know changes.
+//! Trees do not contain these ranges, since only edits need them. This module does not know the changes.
 
 use std::ops::Range;
 
@@ -20,24 +20,24 @@ use crate::yaml::yaml_1_1::key_text;
 
 /// A document of a text.
 pub(super) struct DocumentOutline {
-    /// Range from its directives or `---`, or from the start of the text, to the next document.
+    /// The range from its directives or `---`, or from the start of the text, to the next document.
     pub range: Range<usize>,
-    /// Range after its `---` and before its `...`, if it has them.
+    /// The range after its `---` and before its `...`, if it has them.
     pub content: Range<usize>,
-    /// Set if it has a `---`.
+    /// True if it has a `---`.
     pub has_separator: bool,
-    /// Set if it is the first document or follows a `...`.
+    /// True if it is the first document or follows a `...`.
     pub is_independent: bool,
-    /// The root value; none if the text has an unsupported form.
+    /// The root value; `None` if the layout of the text is not supported.
     pub root: Option<ValueOutline>,
-    /// Ranges of anchored values, by the parser's number of the anchor.
+    /// The ranges of anchored values, by the parser's number of the anchor.
     pub anchors: FxHashMap<usize, Range<usize>>,
-    /// Positions of aliases in order, and the numbers of their anchors.
+    /// The positions of aliases in order, and the numbers of their anchors.
     pub aliases: Vec<(usize, usize)>,
 }
 
 impl DocumentOutline {
-    /// Returns true if it ends with `...`.
+    /// Returns true if the document ends with `...`.
     pub fn is_ended(&self) -> bool {
         self.content.end < self.range.end
     }
@@ -45,16 +45,16 @@ impl DocumentOutline {
 
 /// A value in the text.
 pub(super) struct ValueOutline {
-    /// Start, including anchor and tag. An empty value starts after its indicator.
+    /// The start, including the anchor and tag. An empty value starts after its indicator.
     pub start: usize,
-    /// Start without anchor and tag.
+    /// The start without the anchor and tag.
     pub content: usize,
-    /// End; for block scalars the end of the last line.
+    /// The end. For a block scalar, this is the end of the last line.
     pub end: usize,
-    /// Number of its anchor, or 0.
+    /// The number of its anchor, or 0.
     pub anchor: usize,
     pub has_tag: bool,
-    /// Set if blank lines below belong to it, because it ends with a scalar such as `|+`.
+    /// True if blank lines below belong to the value, because it ends with a scalar such as `|+`.
     pub takes_blank_lines: bool,
     pub kind: ValueKind,
 }
@@ -78,26 +78,26 @@ pub(super) enum ValueKind {
 
 /// A field of a map.
 pub(super) struct FieldOutline {
-    /// Position of the name, or of the `?` before it.
+    /// The position of the name, or of the `?` before it.
     pub start: usize,
-    /// The name; none if it is an alias.
+    /// The name; `None` if it is an alias.
     pub name: Option<SmolStr>,
-    /// Set for the merge key `<<`.
+    /// True for the merge key `<<`.
     pub is_merge_key: bool,
-    /// Position after the `:`, or after the name if there is no `:`.
+    /// The position after the `:`, or after the name if there is no `:`.
     pub value_start: usize,
     pub has_colon: bool,
     pub value: ValueOutline,
-    /// Position of the comma after it, in flow style.
+    /// The position of the comma after the field, in flow style.
     pub comma: Option<usize>,
 }
 
 /// An entry of a list.
 pub(super) struct EntryOutline {
-    /// Position of the dash, or of the entry itself in flow style.
+    /// The position of the dash, or of the entry itself in flow style.
     pub start: usize,
     pub value: ValueOutline,
-    /// Position of the comma after it, in flow style.
+    /// The position of the comma after the entry, in flow style.
     pub comma: Option<usize>,
 }
 
@@ -118,7 +118,7 @@ impl ValueOutline {
         }
     }
 
-    /// Returns true if the value has no text: it is empty, without anchor and tag.
+    /// Returns true if the value has no text: it is empty and has neither an anchor nor a tag.
     pub fn is_absent(&self) -> bool {
         self.start == self.end
     }
@@ -215,17 +215,17 @@ impl Receiver for Outline<'_> {
     }
 }
 
-/// Returns the end of a value that begins at the expected position.
+/// Returns the end of a value if it begins at the expected position.
 fn end_at(content: usize, at: &Range<usize>) -> Option<usize> {
     (content == at.start).then_some(at.end)
 }
 
-/// The parts of a parser event that the outline needs.
+/// The parts of a parser event that are needed for the outline.
 struct OutlineEvent {
     at: Range<usize>,
     anchor: usize,
     has_tag: bool,
-    /// Set for the merge key `<<`.
+    /// True for the merge key `<<`.
     is_merge_key: bool,
     kind: EventKind,
 }
@@ -274,13 +274,13 @@ struct Body {
 }
 
 impl Body {
-    /// Creates a value to which no blank lines belong.
+    /// Creates a value without blank lines below that belong to it.
     fn inline(kind: ValueKind, end: usize) -> Self {
         Self { kind, end, takes_blank_lines: false }
     }
 }
 
-/// Aligns events with the text. The recursion depth is limited by the parser.
+/// Aligns events with the text. The parser limits the recursion depth.
 struct OutlineBuilder<'t> {
     text: &'t str,
     reading: Reading,
@@ -290,7 +290,7 @@ struct OutlineBuilder<'t> {
 }
 
 impl OutlineBuilder<'_> {
-    /// Returns the next value, which begins after `from`. Returns none if the text has an unsupported form.
+    /// Returns the next value, which begins after `from`. Returns `None` if the layout of the text is not supported.
     fn part(&mut self, from: usize) -> Option<ValueOutline> {
         let event = self.events.next()?;
         let properties = usize::from(event.anchor != 0) + usize::from(event.has_tag);
@@ -402,8 +402,8 @@ impl OutlineBuilder<'_> {
         (self.byte(at) == Some(b',')).then_some(at)
     }
 
-    /// Returns the end of the last line of a block scalar, and whether the blank lines below belong to it.
-    /// `header` is the position of its header, and `end` the end of its text as reported by the parser.
+    /// Returns the end of the last line of a block scalar, and true if the blank lines below belong to it. `header` is
+    /// the position of its header, and `end` is the end of its text as reported by the parser.
     fn block_scalar(&self, header: usize, end: usize) -> Option<(usize, bool)> {
         if !matches!(self.byte(header), Some(b'|' | b'>')) {
             return None;
@@ -413,7 +413,7 @@ impl OutlineBuilder<'_> {
         let content = self.text.get(..end.max(header_end))?.trim_end_matches([' ', '\t', '\r', '\n']);
         let mut end = line_end(self.text, content.len().max(header_end));
         if takes_blank_lines {
-            // The end of the last blank line, if there is any.
+            // The end of the last blank line, if there is one.
             let below = after_blank_lines(self.text, next_line(self.text, end), self.text.len());
             end = line_end(self.text, line_start(self.text, below.saturating_sub(1)).max(end));
         }
@@ -434,7 +434,7 @@ impl OutlineBuilder<'_> {
         Some(end)
     }
 
-    /// Returns the next byte that is neither white space nor part of a comment.
+    /// Returns the position of the next byte that is neither white space nor part of a comment.
     fn skip(&self, mut at: usize) -> usize {
         while let Some(byte) = self.byte(at) {
             match byte {

@@ -1,4 +1,4 @@
-//! Quoting of names and strings in new text: as in their source if possible, otherwise as required.
+//! Quotes names and strings in new text: as in their source if possible, otherwise as required.
 
 use smol_str::SmolStr;
 
@@ -12,7 +12,7 @@ use crate::yaml::yaml_1_1::{key_text, to_core_schema};
 /// Formats a name that precedes a `:`.
 pub(super) fn format_name(key: &Key, reading: Reading) -> String {
     if key.text == "<<" {
-        // Without quotes it would be the merge key.
+        // Without quotes, the name would be the merge key.
         return "\"<<\"".into();
     }
     let spelling = spelling(&key.meta, reading)
@@ -21,8 +21,8 @@ pub(super) fn format_name(key: &Key, reading: Reading) -> String {
     spelling.map_or_else(with_default_quotes, ToString::to_string)
 }
 
-/// Returns the original spelling of a scalar such as `y`, which kubectl resolves to another value and other
-/// programs may not.
+/// Returns the original spelling of a scalar such as `y`, which kubectl may resolve to another value than other
+/// programs.
 pub(super) fn original_spelling(node: &Node, reading: Reading) -> Option<&str> {
     let spelling = spelling(&node.meta, reading)?;
     let (text, tag) = to_core_schema(spelling.clone(), Style::Plain, Tag::None);
@@ -36,8 +36,8 @@ fn spelling(meta: &Meta, reading: Reading) -> Option<&SmolStr> {
 
 /// Formats a string with the quoting of its source, or with the required quoting.
 pub(super) fn format_string(text: &str, meta: &Meta, context: StringContext, reading: Reading) -> String {
-    // Printers quote words such as `y` and `on`, which are booleans in YAML 1.1 and for kubectl. A file that
-    // did not need the quotes keeps them unquoted.
+    // Printers quote words such as `y` and `on`, which are booleans in YAML 1.1 and kubectl. If the quotes were not
+    // needed in the file, the words remain unquoted.
     let may_be_unquoted = reading == Reading::Kustomize
         && meta.style == Style::Plain
         && meta.tag == Tag::None
@@ -51,8 +51,7 @@ pub(super) fn format_string(text: &str, meta: &Meta, context: StringContext, rea
     format_unfolded(text, meta.style, context)
 }
 
-/// Formats a date as a quoted RFC 3339 time, which kustomize would produce, for readers that treat dates as
-/// strings.
+/// Formats a date as a quoted RFC 3339 time, as kustomize would, for parsers that treat dates as strings.
 pub(super) fn quoted_date(date: &str) -> String {
     format_unfolded(timestamp(date).as_deref().unwrap_or(date), Style::DoubleQuoted, StringContext::Flow)
 }

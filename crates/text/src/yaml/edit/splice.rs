@@ -8,7 +8,7 @@ pub(super) struct Edit {
     pub text: String,
 }
 
-/// Applies edits to `text`, a part of a larger text, where it begins at `offset`.
+/// Applies edits to `text`, which is the part of a larger text that begins at `offset`.
 pub(super) fn apply_edits(text: &str, offset: usize, mut edits: Vec<Edit>) -> String {
     // Edits at the same position keep their order.
     edits.sort_by_key(|e| (e.start, e.end));

@@ -1,4 +1,4 @@
-//! Detects the style of a document: its layout, its line breaks, whether it is JSON.
+//! Detects the style of a document: its layout, its line breaks, and if it is JSON.
 
 use granit_parser::StructureStyle;
 
@@ -9,7 +9,7 @@ use super::outline::{DocumentOutline, ValueKind, ValueOutline};
 use crate::source::Reading;
 use crate::yaml::events::BOM;
 
-/// The style that all edits of a document share.
+/// The style for all edits of a document.
 pub(super) struct DocumentStyle {
     pub layout: Layout,
     /// The style of brackets if the document is JSON.
@@ -55,7 +55,7 @@ fn json(text: &str, document: &DocumentOutline, root: &ValueOutline, reading: Re
     })
 }
 
-/// Returns true if no space follows the first `:` or `,` of JSON; none if it has neither.
+/// Returns true if no space follows the first `:` or `,` of JSON, or `None` if there is neither.
 fn is_tight(text: &str, part: &ValueOutline) -> Option<bool> {
     let tight = |at: usize| !text[at..].starts_with([' ', '\n', '\r', '\t']);
     match &part.kind {
@@ -68,7 +68,7 @@ fn is_tight(text: &str, part: &ValueOutline) -> Option<bool> {
     }
 }
 
-/// Returns the layout of the first nested map and the first list of a document; none if it has neither.
+/// Returns the layout of the first nested map and the first list of a document, or `None` if there is neither.
 pub(super) fn detect_layout(text: &str, document: &DocumentOutline, reading: Reading) -> Option<Layout> {
     let found = steps(text, document.root.as_ref()?, None);
     if found == IndentSteps::default() {
@@ -79,7 +79,7 @@ pub(super) fn detect_layout(text: &str, document: &DocumentOutline, reading: Rea
     Some(Layout { indent, dash, reading })
 }
 
-/// Indentation steps of the first nested map and the first list, if there are any.
+/// The indentation steps of the first nested map and the first list, if there are any.
 #[derive(Default, PartialEq, Eq)]
 struct IndentSteps {
     indent: Option<usize>,
@@ -87,7 +87,7 @@ struct IndentSteps {
 }
 
 impl IndentSteps {
-    /// Adds the steps of the parts below, in order, until both are known.
+    /// Adds the steps of nested values, in order, until both are known.
     fn or_below<'p>(
         self,
         text: &str,
@@ -106,7 +106,7 @@ impl IndentSteps {
     }
 }
 
-/// Returns the steps of a part. `parent` is the column of the field whose value it is, if any.
+/// Returns the steps of a value. `parent` is the column of the field that contains it, if any.
 fn steps(text: &str, part: &ValueOutline, parent: Option<usize>) -> IndentSteps {
     match &part.kind {
         ValueKind::Map { style: StructureStyle::Block, fields } => {

@@ -1,4 +1,4 @@
-//! Table tests of edits, and properties that hold for any text and change.
+//! Table tests of edits, and properties that hold for all texts and changes.
 
 #![allow(clippy::format_push_string, clippy::format_collect)] // Clearer for generated texts.
 
@@ -20,7 +20,7 @@ fn read_as(reading: Reading, text: &str) -> Vec<Node> {
     parse_documents(&sources, id, options).unwrap_or_else(|e| panic!("{e}:\n{text}"))
 }
 
-/// Parses a value as if it came from another file.
+/// Parses a value like a value from another file.
 fn value(text: &str) -> Node {
     let sources = SourceMap::default();
     sources.add("t.yaml", "");
@@ -29,7 +29,7 @@ fn value(text: &str) -> Node {
     parse_documents(&sources, id, options).expect("a value").pop().unwrap_or_else(|| Node::plain(""))
 }
 
-/// Returns the node at a path of field names and positions, separated by slashes; `.` is the root.
+/// Returns the node at a path of field names and indices, separated by slashes. `.` is the root.
 fn at<'n>(node: &'n mut Node, path: &str) -> &'n mut Node {
     path.split('/').filter(|s| !s.is_empty() && *s != ".").fold(node, |node, step| {
         match step.parse::<usize>() {

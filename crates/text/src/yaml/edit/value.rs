@@ -1,4 +1,4 @@
-//! Edits of one value: which parts are kept, and where new text is inserted.
+//! Edits of one value: determines which parts are kept and where new text is inserted.
 
 use granit_parser::StructureStyle::{Block, Flow};
 use rustc_hash::FxHashMap;
@@ -18,9 +18,9 @@ use crate::yaml::node::{Map, Node, Value};
 /// The position of a value in its text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ValuePosition {
-    /// Start of the text after its `:` or dash.
+    /// The start of the text after its `:` or dash.
     pub start: usize,
-    /// Column of the field's name or of the dash.
+    /// The column of the field's name or of the dash.
     pub column: usize,
     pub kind: PositionKind,
 }
@@ -37,7 +37,7 @@ pub(super) enum PositionKind {
     Flow,
 }
 
-/// Handling of aliases, and of values of `<<`, that may have to be expanded.
+/// The handling of aliases, and of values of `<<`, that may have to be expanded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Aliases {
     /// Aliases are kept if their anchors still provide the right value.
@@ -51,13 +51,13 @@ pub(super) struct Editor<'a> {
     pub text: &'a str,
     pub document: &'a DocumentOutline,
     pub style: &'a DocumentStyle,
-    /// Positions of the aliases and values of `<<` that must be expanded, in order.
+    /// The positions of the aliases and values of `<<` that must be expanded, in order.
     expand: &'a [usize],
     aliases: Aliases,
     edits: Vec<Edit>,
-    /// The new values of anchors seen so far.
+    /// The new values of the anchors that were already visited.
     anchor_values: FxHashMap<usize, &'a Node>,
-    /// Values of `<<` that may provide fields they should not.
+    /// The values of `<<` that may provide fields that were removed.
     pub merges_to_check: Vec<usize>,
 }
 
@@ -102,7 +102,7 @@ impl<'a> Editor<'a> {
         self.edits.push(Edit { start, end, text });
     }
 
-    /// Collects edits for a part that is moved, without adding them to the document's edits.
+    /// Collects the edits of a part that is moved. They are not added to the edits of the document.
     pub fn collect_edits(&mut self, make: impl FnOnce(&mut Self)) -> Vec<Edit> {
         let outer = std::mem::take(&mut self.edits);
         make(self);
@@ -160,7 +160,7 @@ impl<'a> Editor<'a> {
         self.anchor_values.get(&anchor).copied().filter(|_| self.aliases == Aliases::Kept)
     }
 
-    /// Inserts a line comment after position `end`, replacing an existing comment.
+    /// Inserts a line comment after the position `end`. Replaces an existing comment.
     pub fn set_line_comment(&mut self, end: usize, comment: &str) {
         let line_end = line_end(self.text, end);
         let trailing = &self.text[end..line_end];
@@ -171,7 +171,7 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Edits a map or list that stays a map or list. Returns false if it must be rewritten.
+    /// Edits a map or list that remains a map or list. Returns false if it must be rewritten.
     fn edit_collection(
         &mut self,
         position: ValuePosition,
@@ -209,7 +209,7 @@ impl<'a> Editor<'a> {
             return self.rewrite_flow_value(position, part, &after);
         }
         after = with_flow_style_of(before, as_block(before, &after), self.layout().reading);
-        // Comments below the last field or entry stay, unless they would become part of a text.
+        // Comments below the last field or entry are kept, unless they would become part of a text.
         let end = self.end_of_value(position, part, is_emptied(before, &after) || after.is_leaf());
         if is_emptied(before, &after) {
             self.keep_comments(position, part, end);
@@ -238,9 +238,9 @@ impl<'a> Editor<'a> {
         let (first, rest) = text.split_once('\n').map_or((&*text, None), |(f, r)| (f, Some(r)));
         self.replace(position.start, end, format!("{first}{}", inner.unwrap_or_default()));
         if let Some(rest) = rest {
-            // The comment after the old value stays between the two edits.
+            // The comment after the old value remains between the two edits.
             let at = line_end(self.text, end);
-            // A block scalar would include deeper comments below it.
+            // A block scalar would include comments below it that are indented deeper.
             let below = match after.value {
                 Value::Scalar(_) => end_of_comments_below(self.text, at, position.column, self.content_end()),
                 _ => at,
@@ -250,8 +250,8 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Moves the comments of a map or list that becomes empty above it. Comments that belong to its entries,
-    /// because they are directly above, beside or deeper below them, are removed.
+    /// Moves the comments of a map or list that becomes empty above it. Comments that belong to its entries, because
+    /// they are directly above, beside or deeper below them, are removed.
     fn keep_comments(&mut self, position: ValuePosition, part: &ValueOutline, end: usize) {
         let parts: Vec<(usize, usize)> = match &part.kind {
             ValueKind::Map { style: Block, fields } => {
@@ -290,8 +290,8 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Returns the end of a value in block style, with the comments below a map or list if `with_comments` is true. The
-    /// line comment of a scalar is not included.
+    /// Returns the end of a value in block style. With `with_comments`, the comments below a map or list are included.
+    /// The line comment of a scalar is not included.
     fn end_of_value(&self, position: ValuePosition, part: &ValueOutline, with_comments: bool) -> usize {
         if is_inline(part) {
             return part.end;
@@ -321,15 +321,15 @@ impl<'a> Editor<'a> {
         &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
     }
 
-    /// Returns the position at which a new line can be inserted after the line of `end`, and whether a line
-    /// break is needed before it.
+    /// Returns the position at which a new line can be inserted after the line of `end`, and true if a line break is
+    /// needed before it.
     pub fn insertion_after(&self, end: usize) -> (usize, bool) {
         let next = next_line(self.text, end);
         (next, !self.text[..next].ends_with('\n'))
     }
 }
 
-/// Returns true if a comment on the last line of the value is separate from the value.
+/// Returns true if a comment on the last line of the value is not part of the value.
 fn is_inline(part: &ValueOutline) -> bool {
     !part.is_block_collection() && !matches!(part.kind, ValueKind::BlockScalar)
 }
@@ -352,7 +352,7 @@ fn with_quotes_of(before: &Node, part: &ValueOutline, mut after: Node) -> Node {
     after
 }
 
-/// Removes the comments of a value that replaces an alias: they belong to the anchored value.
+/// Removes the comments of a value that replaces an alias, since they belong to the anchored value.
 pub(super) fn without_comments(mut node: Node) -> Node {
     node.for_each_mut(&mut |node| {
         node.meta.comments = None;

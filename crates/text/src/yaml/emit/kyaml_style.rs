@@ -1,7 +1,7 @@
 //! Prints a document in kyaml's style: order, quotes and comments are kept.
 //!
-//! kustomize uses this form for YAML inside a field, such as a file in a ConfigMap, when it changes a value
-//! there. Lists are not indented under their field, nothing is folded, and blank lines are dropped.
+//! kustomize uses this format for YAML inside a field, such as a file in a ConfigMap, when it changes a value in it.
+//! Lists are not indented below their field, no text is folded, and blank lines are dropped.
 
 use super::text::{StringContext, format_unfolded};
 use crate::yaml::meta::{Meta, Style, Tag};
@@ -115,8 +115,7 @@ fn leaf_or_flow(node: &Node, context: StringContext) -> String {
 
 fn scalar(node: &Node, text: &str, context: StringContext) -> String {
     match (resolve_plain(text), tag_of(node.meta.tag)) {
-        // A value that does not match its tag keeps the tag, so that the output is invalid YAML, as in
-        // kustomize.
+        // A value that does not match its tag keeps the tag. The output is then invalid YAML, as in kustomize.
         (plain, Some((tag, fits))) if !fits(&plain) => {
             let text = if text.is_empty() && context == StringContext::Flow { "''" } else { text };
             format!("{tag} {text}").trim_end().into()
@@ -128,7 +127,7 @@ fn scalar(node: &Node, text: &str, context: StringContext) -> String {
     }
 }
 
-/// The spelling of a tag, and whether a plain text has the tag's type without it.
+/// The spelling of a tag, and a function that returns true if a plain text has the tag's type without the tag.
 type WrittenTag = (&'static str, fn(&Resolved) -> bool);
 
 fn tag_of(tag: Tag) -> Option<WrittenTag> {
@@ -142,7 +141,7 @@ fn tag_of(tag: Tag) -> Option<WrittenTag> {
     }
 }
 
-/// Keeps words that are booleans only in YAML 1.1 unquoted, unlike in new text.
+/// Formats a string. Words that are booleans only in YAML 1.1 remain unquoted, unlike in new text.
 fn string(text: &str, style: Style, context: StringContext) -> String {
     let word = !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-:".contains(&b));
     let plain = word && !text.starts_with(['-', ':']) && !text.ends_with(':');
@@ -164,7 +163,7 @@ fn line(column: usize, out: &mut String) {
     out.extend(std::iter::repeat_n(' ', column));
 }
 
-/// Writes the comments above, each on its own line.
+/// Writes the comments above a node, each on a line of its own.
 fn head(meta: &Meta, column: usize, out: &mut String) {
     for comment in meta.comments.iter().flat_map(|comments| &comments.head) {
         out.push_str(comment);

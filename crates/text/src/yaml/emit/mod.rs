@@ -1,12 +1,12 @@
-//! Prints nodes as YAML, byte for byte as `kustomize build` does.
+//! Prints nodes as YAML, byte for byte like `kustomize build`.
 //!
-//! kustomize passes a resource through JSON into go-yaml v2, whose printer decides the order of fields and how
-//! strings are quoted and folded. This module walks the tree and writes its block structure; `text` writes
-//! strings, `string_style` selects the styles of strings.
+//! kustomize passes a resource through JSON into go-yaml v2, whose printer determines the order of fields and how
+//! strings are quoted and folded. This module walks the tree and writes its block structure. `text` writes strings, and
+//! `string_style` selects the styles of strings.
 //!
 //! Printed values parse back to the same values. kustomize changes a few values before it prints them;
-//! [`apply_round_trip_changes`] reproduces that where it is needed. Names of more than 1,000 bytes fail in kustomize
-//! but not here.
+//! [`apply_round_trip_changes`] reproduces these changes if they are needed. Names of more than 1,000 bytes fail in
+//! kustomize but not here.
 
 mod kyaml_style;
 mod round_trip;
@@ -42,24 +42,24 @@ pub fn style_of_string(text: &str) -> Style {
     }
 }
 
-/// Prints a node as YAML as `kustomize build` does, with a line break at the end.
+/// Prints a node as YAML like `kustomize build`, with a line break at the end.
 ///
-/// Fields are sorted, comments and anchors are dropped, lists are not indented under their field. Numbers are
-/// written by value (`0x1F` is `31`, `1.0` is `1`) and plain dates as RFC 3339 strings.
+/// Fields are sorted, comments and anchors are dropped, and lists are not indented below their field. Numbers are
+/// written by value (`0x1F` is `31`, `1.0` is `1`), and plain dates as RFC 3339 strings.
 ///
 /// # Errors
-/// Infinity, NaN and characters that YAML forbids (such as U+007F), with location and field path; trees that
-/// nest too deeply.
+/// A value is infinity or NaN or contains a character that YAML forbids (such as U+007F); the error has its location
+/// and field path. Also, the tree is nested too deeply.
 pub fn to_yaml(node: &Node) -> Result<String> {
     let mut out = String::new();
     write_yaml(node, &mut out)?;
     Ok(out)
 }
 
-/// Appends the YAML that [`to_yaml`] returns; appends nothing if there is an error.
+/// Appends the YAML that [`to_yaml`] returns. Appends nothing if there is an error.
 ///
 /// # Errors
-/// As [`to_yaml`].
+/// The errors of [`to_yaml`].
 pub fn write_yaml(node: &Node, out: &mut String) -> Result<()> {
     let before = out.len();
     YamlWriter { out, leaves: &mut () }.document(node).map_err(|failure| {
@@ -72,14 +72,14 @@ pub fn write_yaml(node: &Node, out: &mut String) -> Result<()> {
 pub struct PrintedLeaf<'n> {
     /// A scalar, or an empty map or list.
     pub node: &'n Node,
-    /// Its range in the text, including the line break after it.
+    /// The range in the text, including the line break after it.
     pub text: Range<usize>,
 }
 
 /// Returns the text of [`to_yaml`] and the ranges of its leaves, in text order.
 ///
 /// # Errors
-/// As [`to_yaml`].
+/// The errors of [`to_yaml`].
 pub fn to_yaml_with_leaves(node: &Node) -> Result<(String, Vec<PrintedLeaf<'_>>)> {
     let (mut out, mut leaves) = (String::new(), Vec::new());
     let written = YamlWriter { out: &mut out, leaves: &mut leaves }.document(node);
@@ -92,7 +92,7 @@ trait LeafRecorder<'n> {
     fn record(&mut self, node: &'n Node, text: Range<usize>);
 }
 
-/// Ignores leaves.
+/// Ignores the ranges of leaves.
 impl LeafRecorder<'_> for () {
     fn record(&mut self, _: &Node, _: Range<usize>) {}
 }
@@ -106,7 +106,7 @@ impl<'n> LeafRecorder<'n> for Vec<PrintedLeaf<'n>> {
 /// Appends documents as YAML, separated by `---`, as `kustomize build` prints them.
 ///
 /// # Errors
-/// As [`to_yaml`]; the documents before the failing one are written.
+/// The errors of [`to_yaml`]. The documents before the failing one are appended.
 pub fn write_documents<'n>(documents: impl IntoIterator<Item = &'n Node>, out: &mut String) -> Result<()> {
     let mut separator = "";
     for document in documents {
@@ -118,19 +118,19 @@ pub fn write_documents<'n>(documents: impl IntoIterator<Item = &'n Node>, out: &
     Ok(())
 }
 
-/// Prints documents as YAML, separated by `---`, as `kustomize build` does.
+/// Prints documents as YAML, separated by `---`, like `kustomize build`.
 ///
 /// # Errors
-/// As [`to_yaml`].
+/// The errors of [`to_yaml`].
 pub fn to_documents<'n>(documents: impl IntoIterator<Item = &'n Node>) -> Result<String> {
     let mut parts = to_document_parts(documents)?;
     if parts.len() <= 1 { Ok(parts.pop().unwrap_or_default()) } else { Ok(parts.concat()) }
 }
 
-/// Prints documents as [`to_documents`] does. The text is that of all parts together.
+/// Prints documents like [`to_documents`], in several parts. The text consists of all parts together.
 ///
 /// # Errors
-/// As [`to_yaml`].
+/// The errors of [`to_yaml`].
 pub fn to_document_parts<'n>(documents: impl IntoIterator<Item = &'n Node>) -> Result<Vec<String>> {
     let written = |(i, documents): (usize, &[&Node])| {
         let mut out = String::from(if i == 0 { "" } else { SEPARATOR });
@@ -140,21 +140,21 @@ pub fn to_document_parts<'n>(documents: impl IntoIterator<Item = &'n Node>) -> R
     if documents.len() <= CHUNK_SIZE {
         return Ok(vec![written((0, &documents))?]);
     }
-    // In order, so that the first error is reported.
+    // The parts are checked in order, so that the first error is reported.
     let parts: Vec<Result<String>> = documents.par_chunks(CHUNK_SIZE).enumerate().map(written).collect();
     parts.into_iter().collect()
 }
 
-/// The number of documents printed by one task. More documents are printed in parallel.
+/// The number of documents that one task prints. More documents are printed in parallel.
 const CHUNK_SIZE: usize = 128;
 
 /// The separator between documents.
 const SEPARATOR: &str = "---\n";
 
-/// Indentation per level.
+/// The indentation per level.
 const INDENT: usize = 2;
 
-/// Writes nodes as YAML. Each function continues where its caller stopped, and ends its last line.
+/// Writes nodes as YAML. Each function continues at the position where its caller stopped, and ends its last line.
 struct YamlWriter<'o, L> {
     out: &'o mut String,
     leaves: &'o mut L,
@@ -194,7 +194,7 @@ impl<'n, L: LeafRecorder<'n>> YamlWriter<'_, L> {
         self.inline(value, indent, depth)
     }
 
-    /// Writes the value after `name:`. Blocks begin on the next line.
+    /// Writes the value after `name:`. Block collections begin on the next line.
     fn value(&mut self, node: &'n Node, indent: usize, depth: usize) -> PrintResult {
         match &node.value {
             Value::Map(map) if !map.is_empty() => {
@@ -228,8 +228,8 @@ impl<'n, L: LeafRecorder<'n>> YamlWriter<'_, L> {
         Ok(())
     }
 
-    /// Writes the value after a `-`, or after the `:` of a name on its own lines. Blocks begin on the same
-    /// line.
+    /// Writes the value after a `-`, or after the `:` of a name that occupies its own lines. Block collections begin on
+    /// the same line.
     fn inline(&mut self, node: &'n Node, indent: usize, depth: usize) -> PrintResult {
         self.out.push(' ');
         match &node.value {
@@ -269,7 +269,7 @@ impl<'n, L: LeafRecorder<'n>> YamlWriter<'_, L> {
             Some(Resolved::Float(_)) => return Err(PrintError::not_finite(node.span())),
             Some(Resolved::Timestamp(text)) => {
                 let text = timestamp(text);
-                // Without the quotes it would be parsed as a date.
+                // Without the quotes, the text would be parsed as a date.
                 self.out.push('"');
                 self.out.push_str(text.as_deref().unwrap_or_default());
                 self.out.push('"');

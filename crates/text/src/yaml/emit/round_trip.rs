@@ -1,14 +1,14 @@
-//! Changes that `kustomize build` makes to values between a finished resource and its output.
+//! Changes that `kustomize build` makes to values between the final resource and the output.
 //!
-//! kustomize (observed in v5.8.3) converts a resource twice before it prints it: go-yaml v3 writes and parses
-//! it, then it is written as Go's JSON and parsed by go-yaml v2. Four kinds of values change:
+//! kustomize (observed in v5.8.3) converts a resource twice before it prints it: first go-yaml v3 writes and parses it,
+//! then it is written as Go's JSON and parsed by go-yaml v2. This changes four kinds of values:
 //!
-//! - Folded text (`>`) with lines that are indented deeper than the block. v3 writes one line break too many or
-//!   too few around them: `sum(\n  rate(x)\n)` becomes `sum(\n\n  rate(x)\n)`.
+//! - Folded text (`>`) with lines that are indented deeper than the block. v3 writes one line break too many or too few
+//!   around these lines: `sum(\n  rate(x)\n)` becomes `sum(\n\n  rate(x)\n)`.
 //! - An empty value in flow style. v3 writes the null of `{a: }` as `{a: ''}`.
-//! - Text that ends with blank lines (`|+`) at the end of a document, if a comment follows. v3 writes one more
+//! - Text that ends with blank lines (`|+`) at the end of a document, if a comment follows. v3 writes an additional
 //!   line break before the comment, which becomes part of the text.
-//! - U+0085, a line break for v2, which becomes a space in quoted JSON text.
+//! - U+0085, which is a line break for v2. It becomes a space in quoted JSON text.
 
 use super::string_style::is_printable;
 use crate::yaml::meta::{Style, Tag};
@@ -16,7 +16,7 @@ use crate::yaml::node::{Node, Value};
 
 /// Changes a tree to the values that `kustomize build` prints for it.
 ///
-/// Use it only at the end of a build that must match kustomize's output. Calling it again changes nothing.
+/// Use it only at the end of a build whose output must equal kustomize's. Calling it again changes nothing.
 pub fn apply_round_trip_changes(node: &mut Node) {
     reread_within(node, Style::Block);
     node.change_last_leaf(reread_last);
@@ -60,17 +60,17 @@ fn reread_within(node: &mut Node, around: Style) {
     }
 }
 
-/// Returns true if go-yaml v3 writes folded text as a block; it quotes other text.
+/// Returns true if go-yaml v3 writes folded text as a block. It quotes all other text.
 fn is_block(text: &str) -> bool {
     let fits = |c| c == '\t' || (is_printable(c) && !matches!(c, '\u{2028}' | '\u{2029}'));
     text.contains('\n') && !text.ends_with(' ') && !text.contains(" \n") && text.chars().all(fits)
 }
 
-/// Returns folded text after writing and parsing.
+/// Returns folded text after it was written and parsed.
 ///
-/// A single line break between two lines at the block's indentation is parsed as a space, so one more must be
-/// written. The writer adds it after every line at that indentation, whatever the next line is, and never if
-/// the first line is indented deeper.
+/// A single line break between two lines at the block's indentation is parsed as a space, so an additional one must be
+/// written. The writer adds it after every line at that indentation, whatever the next line is, and never if the first
+/// line is indented deeper.
 fn reread_folded(text: &str) -> String {
     let deeper = |line: &str| line.starts_with([' ', '\t']);
     let mut rest = text.trim_start_matches('\n');
@@ -84,7 +84,7 @@ fn reread_folded(text: &str) -> String {
         let written = breaks + usize::from(breaks > 0 && adds && !deeper(line));
         out.push_str(line);
         if rest.is_empty() {
-            // A single line break at the end stays single.
+            // A single line break at the end remains single.
             out.extend(std::iter::repeat_n('\n', if breaks == 1 { 1 } else { written }));
         } else if deeper(line) || deeper(rest) {
             out.extend(std::iter::repeat_n('\n', written));
@@ -95,7 +95,7 @@ fn reread_folded(text: &str) -> String {
     out
 }
 
-/// Returns text with U+0085 after it was parsed in quotes: spaces around the breaks are dropped.
+/// Returns text with U+0085 after it was parsed in quotes. Spaces around the line breaks are dropped.
 fn reread_next_lines(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,7 +1,7 @@
-//! Properties of a string that decide in which styles go-yaml v2 writes it.
+//! Properties of a string that determine the styles in which go-yaml v2 writes it.
 //!
-//! One pass over the bytes separates ordinary words from the rest; only strings with special content are
-//! examined again.
+//! One pass over the bytes separates ordinary words from other strings. Only strings with special content are examined
+//! again.
 
 use crate::yaml::parse_yaml_1_1_bool;
 use crate::yaml::scalar::{Resolved, resolve_plain};
@@ -14,13 +14,13 @@ const BREAK: u8 = 2;
 const COLON: u8 = 4;
 /// `#`, which may begin a comment.
 const HASH: u8 = 8;
-/// A character that go-yaml prints only in escaped form.
+/// A character that go-yaml always escapes.
 const SPECIAL: u8 = 16;
-/// A character that go-yaml v2 rejects in any position.
+/// A character that go-yaml v2 rejects at any position.
 const FORBIDDEN: u8 = 32;
 /// A byte of a non-ASCII character.
 const HIGH: u8 = 64;
-/// `'`, `"` or `\`, which quoted text doubles or escapes.
+/// `'`, `"` or `\`, which must be doubled or escaped in quoted text.
 const QUOTE: u8 = 128;
 
 const CLASS: [u8; 256] = {
@@ -58,7 +58,7 @@ pub(super) struct StringTraits {
     seen: u8,
 }
 
-/// Returns true for the line breaks of YAML 1.1, which go-yaml follows.
+/// Returns true for the line breaks of YAML 1.1, which go-yaml uses.
 pub(super) fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
@@ -68,7 +68,7 @@ pub(super) fn is_printable(c: char) -> bool {
     matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}')
 }
 
-/// Returns true if go-yaml v2 rejects a character in any position when parsing.
+/// Returns true if go-yaml v2 rejects a character at any position when it parses text.
 pub(super) fn is_forbidden(c: char) -> bool {
     matches!(c, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
 }
@@ -86,10 +86,10 @@ impl StringTraits {
         Self { seen }
     }
 
-    /// Returns true for a word that no parser reads as anything else than a string. Nearly all strings are such words.
+    /// Returns true for a word that all parsers read as a string. Nearly all strings are such words.
     #[inline]
     pub(super) fn is_word(self, text: &str) -> bool {
-        // The letters with which `true`, `no`, `null` and the like begin.
+        // The first letters of words such as `true`, `no` and `null`.
         const TYPED: [bool; 256] = {
             let (mut table, letters) = ([false; 256], b"tTfFnNyYoO");
             let mut i = 0;
@@ -186,8 +186,8 @@ fn starts_as_syntax(text: &str) -> bool {
         || text.starts_with("...")
 }
 
-/// Returns true if go-yaml v2 would parse the plain text as another type than a string, or quotes it because
-/// YAML 1.1 parsers would.
+/// Returns true if go-yaml v2 would parse the plain text as another type than a string, or quotes it because YAML 1.1
+/// parsers would.
 fn looks_typed(text: &str) -> bool {
     let Some(&first) = text.as_bytes().first() else { return true };
     match first {

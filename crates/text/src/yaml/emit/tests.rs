@@ -151,7 +151,7 @@ fn special_characters_are_escaped() {
         ("\0\x07\x08\x0b\x0c\x1b\x01", r#""\0\a\b\v\f\e\x01""#),
         ("\"\\\t", r#""\"\\\t""#),
         ("😀", r#""\U0001F600""#),
-        // kustomize converts it to a space before it prints it: see `reread`.
+        // kustomize converts the character to a space before it prints the text: see `round_trip`.
         ("x\u{85}y", r#""x\Ny""#),
         ("x\u{feff}", r#""x\uFEFF""#),
         ("\u{feff}x \u{a0}", r#""\uFEFF\x78\x20\_""#),
@@ -183,7 +183,7 @@ fn multiline_text_is_a_literal_block_if_possible() {
     ]);
     let list = map([("k", Node::list(vec![Node::string("a\n"), Node::string("b")]))]);
     assert_eq!(to_yaml(&list).as_deref(), Ok("k:\n- |\n  a\n- b\n"));
-    // A block that ends with a YAML 1.1 line break gets no other one.
+    // A block that ends with a YAML 1.1 line break gets no other line break.
     let node = map([("a", Node::string("x\ny\u{2028}")), ("b", Node::int(1))]);
     assert_eq!(to_yaml(&node).as_deref(), Ok("a: |\n  x\n  y\u{2028}b: 1\n"));
 }
@@ -192,7 +192,7 @@ fn multiline_text_is_a_literal_block_if_possible() {
 fn long_lines_are_folded_after_column_80() {
     let word = "w".repeat(77);
     let table = [
-        // The space in column 80 stays, the one in column 81 becomes a fold.
+        // The space in column 80 is kept, and the one in column 81 becomes a line break.
         (format!("{word} b"), format!("{word} b")),
         (format!("{word}w b"), format!("{word}w\n  b")),
         (format!("{word}w  b c"), format!("{word}w  b\n  c")),
@@ -318,7 +318,7 @@ fn folded_text_changes_as_it_does_in_kustomize() {
         ("\n\na\n b", "\n\na\n\n b"),
         ("a\n\tb", "a\n\n\tb"),
         ("\n\n", "\n\n"),
-        // kustomize quotes it, so it is unchanged.
+        // kustomize quotes the text, so it is unchanged.
         ("a \n b", "a \n b"),
         ("😀\n b", "😀\n b"),
     ];
@@ -380,8 +380,8 @@ fn empty_values_in_flow_style_become_strings_as_in_kustomize() {
     assert_eq!(node, parse(want));
 }
 
-/// Generates strings from pieces that are special in YAML. U+2028 and U+2029 are excluded: go-yaml prints them
-/// as YAML 1.1 line breaks, which YAML 1.2 does not have.
+/// Generates strings from pieces that have a special meaning in YAML. U+2028 and U+2029 are excluded, because go-yaml
+/// prints them as YAML 1.1 line breaks, which YAML 1.2 does not have.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => "[a-z]{1,9}",

@@ -1,4 +1,4 @@
-//! Writes strings: plain, quoted or literal, folded after column 80, special characters escaped.
+//! Writes strings: plain, quoted or literal, folded after column 80, with special characters escaped.
 //!
 //! This module does not know nodes.
 
@@ -13,7 +13,7 @@ use crate::yaml::print_error::{PrintError, PrintResult};
 /// Lines are folded at the first space after this column.
 const WIDTH: usize = 80;
 
-/// The longest name that is written before a `:`. Longer names follow a `?`.
+/// The maximum length of a name before a `:`. Longer names are written after a `?`.
 const MAX_SIMPLE_KEY: usize = 128;
 
 /// Writes spaces at the start of a line.
@@ -27,7 +27,7 @@ pub(super) fn indent(columns: usize, out: &mut String) {
     }
 }
 
-/// Writes a name that can precede a `:`. Returns false and writes nothing for other names.
+/// Writes a name that can be before a `:`. Returns false and writes nothing for other names.
 pub(super) fn write_simple_key(text: &str, span: Span, out: &mut String) -> Result<bool, PrintError> {
     let traits = StringTraits::scan(text);
     if traits.is_word(text) && text.len() <= MAX_SIMPLE_KEY {
@@ -39,7 +39,7 @@ pub(super) fn write_simple_key(text: &str, span: Span, out: &mut String) -> Resu
         return Ok(false);
     }
     match traits.style(text) {
-        // Without quotes it would be the merge key.
+        // Without quotes, the name would be the merge key.
         StringStyle::Plain if text == "<<" => out.push_str("\"<<\""),
         StringStyle::Plain => out.push_str(text),
         StringStyle::Single => {
@@ -87,17 +87,17 @@ pub(super) fn write_string(text: &str, span: Span, columns: usize, out: &mut Str
     Ok(())
 }
 
-/// The position of a string in a file that people edit.
+/// The context of a string in a file that people edit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::yaml) enum StringContext {
-    /// In block style. Further lines, if any, begin at `column`.
+    /// Block style. Further lines, if any, begin at `column`.
     Block { column: usize },
-    /// In brackets, or as a name: on one line.
+    /// In brackets, or as a name. The string must be on one line.
     Flow,
 }
 
-/// Writes a string for a file that people edit: in the given style if possible, never folded, and without a
-/// line break after its last line.
+/// Writes a string for a file that people edit: in the given style if possible, never folded, and without a line break
+/// after its last line.
 pub(in crate::yaml) fn format_unfolded(text: &str, style: Style, context: StringContext) -> String {
     let traits = StringTraits::scan(text);
     let flow = context == StringContext::Flow;
@@ -107,7 +107,7 @@ pub(in crate::yaml) fn format_unfolded(text: &str, style: Style, context: String
         _ if traits.has_forbidden() => StringStyle::Double,
         Style::Literal | Style::Folded if !flow && is_block_line(text, traits) => StringStyle::Literal,
         _ => match traits.style(text) {
-            // Parsers disagree on which line breaks besides LF end a line of such a text.
+            // Parsers disagree about which line breaks besides LF end a line of this text.
             StringStyle::Literal if flow || text.contains(is_other_break) => StringStyle::Double,
             StringStyle::Single if traits.has_break() => StringStyle::Double,
             StringStyle::Plain if flow && ends_in_flow(text) => StringStyle::Double,
@@ -143,13 +143,13 @@ fn is_other_break(c: char) -> bool {
     c != '\n' && is_break(c)
 }
 
-/// Returns true if some parser ends plain text in brackets too early, or misinterprets its start. For kubectl a
-/// `?` begins a key anywhere in brackets, and a leading `:` ends one.
+/// Returns true if some parser ends plain text in brackets too early, or misinterprets its start. In kubectl, a `?`
+/// begins a key anywhere in brackets, and a leading `:` ends a key.
 fn ends_in_flow(text: &str) -> bool {
     text.starts_with(':') || text.contains([',', '[', ']', '{', '}', '?'])
 }
 
-/// Rejects characters that YAML forbids. `kustomize build` fails on them although they could be escaped.
+/// Rejects characters that YAML forbids. `kustomize build` also fails on them, although they could be escaped.
 fn check(text: &str, traits: StringTraits, span: Span) -> PrintResult {
     if !traits.has_forbidden() {
         return Ok(());
@@ -161,7 +161,7 @@ fn check(text: &str, traits: StringTraits, span: Span) -> PrintResult {
     }
 }
 
-/// Returns the first character of `text` for which go-yaml v2 fails to parse it.
+/// Returns the first character of `text` because of which go-yaml v2 cannot parse it.
 pub(in crate::yaml) fn first_forbidden(text: &str) -> Option<char> {
     if has_only_common_ascii(text) { None } else { text.chars().find(|&c| is_forbidden(c)) }
 }
@@ -171,7 +171,7 @@ fn has_only_common_ascii(text: &str) -> bool {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH_BITS: u64 = ONES << 7;
 
-    // Adding one sets the high bit of 0x7F. Only bytes whose high bit is already set carry into the next one.
+    // Adding one sets the high bit of 0x7F. Only bytes whose high bit is already set carry into the next byte.
     let high_bits = |word: u64| (word | word.wrapping_add(ONES)) & HIGH_BITS;
     let (words, rest) = text.as_bytes().as_chunks();
     let found = words.iter().fold(0, |found, word| found | high_bits(u64::from_le_bytes(*word)));
@@ -181,13 +181,13 @@ fn has_only_common_ascii(text: &str) -> bool {
 /// The spaces at which a line may be folded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Spaces {
-    /// Single spaces only: folding would drop the others.
+    /// Only single spaces. Folding would drop the others.
     Single,
-    /// Also the first of several spaces; a backslash preserves the others.
+    /// Also the first one of several spaces. A backslash preserves the others.
     Any,
 }
 
-/// Writes text and breaks lines at spaces after column 80.
+/// Writes text and breaks its lines at spaces after column 80.
 fn fold(text: &str, columns: usize, spaces: Spaces, out: &mut String) {
     let mut start = 0;
     let mut column = column(out);
@@ -205,8 +205,7 @@ fn fold(text: &str, columns: usize, spaces: Spaces, out: &mut String) {
     out.push_str(&text[start..]);
 }
 
-/// Returns the first space after column 80 at which a line may be folded. The text from `start` on begins at
-/// `column`.
+/// Returns the first space after column 80 at which a line may be folded. The text at `start` begins in `column`.
 fn fold_point(text: &str, start: usize, column: usize, spaces: Spaces) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut from = start + width_of(&text[start..], (WIDTH + 1).saturating_sub(column))?;
@@ -221,7 +220,7 @@ fn fold_point(text: &str, start: usize, column: usize, spaces: Spaces) -> Option
     }
 }
 
-/// Returns the length in bytes of the first `columns` characters; none if the text is shorter.
+/// Returns the length in bytes of the first `columns` characters, or `None` if the text is shorter.
 fn width_of(text: &str, columns: usize) -> Option<usize> {
     let bytes = text.as_bytes().get(..columns)?;
     if bytes.is_ascii() {
@@ -237,11 +236,11 @@ fn column(out: &str) -> usize {
     if line.is_ascii() {
         return line.len();
     }
-    // go-yaml counts from YAML 1.1 line breaks, too.
+    // go-yaml also counts from YAML 1.1 line breaks.
     line.rsplit(['\u{2028}', '\u{2029}']).next().unwrap_or_default().chars().count()
 }
 
-/// Writes single-quoted text. Its line breaks (never LF) are written unchanged.
+/// Writes single-quoted text. Its line breaks (which are never LF) are written unchanged.
 fn write_lines(text: &str, traits: StringTraits, columns: usize, out: &mut String) {
     if !traits.has_break() {
         return fold(text, columns, Spaces::Single, out);
@@ -289,12 +288,12 @@ fn write_literal_line(line: &str, columns: usize, out: &mut String) {
     out.push_str(line);
 }
 
-/// Returns the text for single quotes.
+/// Returns the text with doubled single quotes.
 fn doubled(text: &str, traits: StringTraits) -> Cow<'_, str> {
     if traits.has_quote() && text.contains('\'') { text.replace('\'', "''").into() } else { text.into() }
 }
 
-/// Returns the text for double quotes, before folding.
+/// Returns the text escaped for double quotes, before it is folded.
 fn escaped(text: &str, traits: StringTraits) -> Cow<'_, str> {
     if !traits.needs_escapes() {
         return text.into();

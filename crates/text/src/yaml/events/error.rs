@@ -6,9 +6,9 @@ use crate::diagnostic::Diagnostic;
 
 /// An error of parsing a text into events.
 pub(in crate::yaml) enum EventError {
-    /// The parser rejects the text at byte `at`. If `quirk` is set, libyaml may accept it.
+    /// The parser rejects the text at byte `at`. If `quirk` is set, libyaml may accept the text.
     Syntax { quirk: Option<Quirk>, message: String, at: usize },
-    /// The receiver of the events rejected one.
+    /// The receiver rejected an event.
     Rejected(Diagnostic),
 }
 
@@ -37,12 +37,12 @@ impl EventError {
 
 /// The message for an alias without an anchor.
 pub(in crate::yaml) const UNKNOWN_ANCHOR: &str = "undefined alias";
-/// The message for a second `key: value` in the value of a key, or with another indentation.
+/// The message for a second `key: value` in the value of a key, or for one with another indentation.
 pub(in crate::yaml) const MISPLACED_KEY: &str = "a `key: value` is not allowed here";
-/// The message for a list or map in brackets that is not closed. The position may be that of the text behind it.
+/// The message for a list or map in brackets that is not closed. The position may be that of the text after it.
 pub(in crate::yaml) const UNCLOSED_BRACKET: &str =
     "a list or map in brackets is not closed, or lacks a comma between two entries";
-/// The message for a quoted string that is not closed. The position may be that of the text behind it.
+/// The message for a quoted string that is not closed. The position may be that of the text after it.
 pub(in crate::yaml) const UNCLOSED_QUOTE: &str =
     "a quoted string is not closed, or its next line is not indented";
 
@@ -65,12 +65,12 @@ pub(super) fn message_of(error: &ScanError) -> String {
     }
 }
 
-/// A construct that libyaml parses differently from the parser.
+/// A construct that libyaml treats differently from the parser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::yaml) enum Quirk {
-    /// Continued lines of quoted scalars and flow collections, which may have any indentation.
+    /// Continuation lines of quoted scalars and flow collections, which may have any indentation.
     Indentation,
-    /// A comment without a blank before it: `"a"#b`, `[#b`, `|#b`, `---#b`.
+    /// A comment without a space before it: `"a"#b`, `[#b`, `|#b`, `---#b`.
     Comment,
     /// A comment below an empty block scalar that is indented less than the blank lines between them.
     CommentBelow,
@@ -78,7 +78,7 @@ pub(in crate::yaml) enum Quirk {
     Dash,
     /// The escaped apostrophe in `"\'"`.
     Escape,
-    /// A tag with a comma in it: `!!str, a`.
+    /// A tag that contains a comma: `!!str, a`.
     Tag,
 }
 

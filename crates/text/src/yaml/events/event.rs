@@ -11,15 +11,15 @@ use crate::source::Reading;
 /// The position of an event.
 #[derive(Debug, Clone)]
 pub(in crate::yaml) struct EventPosition {
-    /// Byte range in the text.
+    /// The byte range in the text.
     pub range: Range<usize>,
-    /// First line, counted from 1.
+    /// The first line, starting at 1.
     pub first_line: usize,
-    /// Last line, counted from 1.
+    /// The last line, starting at 1.
     pub last_line: usize,
 }
 
-/// Handling of comments.
+/// The handling of comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::yaml) enum CommentEvents {
     Emitted,
@@ -43,6 +43,6 @@ impl EventOptions {
 
 /// A receiver of the events of a text.
 pub(in crate::yaml) trait Receiver {
-    /// Processes an event. An error ends the reading.
+    /// Processes an event. An error stops the parsing.
     fn event(&mut self, event: Event<'_>, position: &EventPosition) -> diagnostic::Result<()>;
 }

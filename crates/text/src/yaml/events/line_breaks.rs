@@ -1,10 +1,9 @@
 //! Characters that the parser treats differently from libyaml: the line breaks of YAML 1.1 (U+0085, U+2028 and
 //! U+2029) and byte order marks within a document.
 //!
-//! kubectl and kustomize end lines at these breaks, and keep the last two in the value. The parser gets a text
-//! in which each break is replaced by an unused letter and a line feed; in its events the letter is replaced by
-//! libyaml's result for the break. A byte order mark is an ordinary letter for libyaml. This module does not
-//! know indentation.
+//! kubectl and kustomize end lines at these breaks, and keep U+2028 and U+2029 in the value. The parser gets a text in
+//! which each break is replaced by an unused letter and a line feed. In its events, the letter is replaced by libyaml's
+//! result for the break. libyaml treats a byte order mark as an ordinary letter. This module does not know indentation.
 
 use std::borrow::Cow;
 
@@ -15,24 +14,25 @@ use super::padding::{BOM, bom_length, replace_later_boms};
 /// The additional line breaks of YAML 1.1.
 const BREAKS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
 
-/// Ranges of replacement letters for the breaks and for a byte order mark, which have the same length in UTF-8
+/// Ranges of replacement letters for the breaks and for a byte order mark. The letters have the same length in UTF-8
 /// and are practically unused.
 const LETTERS: [std::ops::RangeInclusive<char>; 4] =
     ['\u{7c0}'..='\u{7ea}', '\u{e000}'..='\u{e0ff}', '\u{e100}'..='\u{e1ff}', '\u{e200}'..='\u{e2ff}'];
 
-/// A text with such characters in the form that is passed to the parser.
+/// A text in which these characters are replaced, as it is passed to the parser.
 pub(super) struct LineBreakText {
     pub text: String,
     /// The letters for the breaks.
     letters: [char; 3],
     /// The letter for a byte order mark.
     mark: char,
-    /// Positions of added line breaks, in the replaced text.
+    /// The positions of added line breaks in the replaced text.
     added: Vec<usize>,
 }
 
 impl LineBreakText {
-    /// Returns none if the text has no such character, or uses all letters.
+    /// Replaces NEL, LS, PS and later byte order marks by unused letters. Returns `None` if the text contains none of
+    /// these characters, or if no unused letter is left.
     pub fn new(text: &str) -> Option<Self> {
         let has_marks = memchr::memmem::find(&text.as_bytes()[bom_length(text)..], BOM.as_bytes()).is_some();
         if !has_marks && !text.contains(BREAKS) {
@@ -52,12 +52,12 @@ impl LineBreakText {
         let mut chars = text.chars().peekable();
         while let Some(c) = chars.next() {
             let Some(i) = BREAKS.iter().position(|known| *known == c) else {
-                // The parser skips those at the start of a text.
+                // The parser skips byte order marks at the start of a text.
                 let is_letter = BOM.starts_with(c) && !out.is_empty() && out != BOM;
                 out.push(if is_letter { mark } else { c });
                 continue;
             };
-            // A line that contains nothing but the break is blank.
+            // A line that contains only the break is blank.
             let line = out.rsplit('\n').next().unwrap_or_default();
             if i == 0 && line.trim_matches([' ', '\t']).is_empty() {
                 out.push_str("  ");
@@ -78,7 +78,7 @@ impl LineBreakText {
         at - self.added.partition_point(|added| *added < at)
     }
 
-    /// Restores an event to libyaml's result.
+    /// Restores libyaml's result in an event.
     pub fn restore<'e>(&self, event: Event<'e>) -> Event<'e> {
         let marked = |text: Cow<'e, str>| {
             if text.contains(self.mark) { Cow::Owned(text.replace(self.mark, BOM)) } else { text }
@@ -110,13 +110,13 @@ impl LineBreakText {
         }
     }
 
-    /// Returns libyaml's value for the break of a letter: U+0085 becomes a line feed, the others are kept.
+    /// Returns libyaml's value for the break of a letter: U+0085 becomes a line feed, and the others are kept.
     fn read_as(&self, letter: char) -> Option<char> {
         let i = self.letters.iter().position(|known| *known == letter)?;
         Some(if i == 0 { '\n' } else { BREAKS[i] })
     }
 
-    /// Restores the text of a block scalar: each break ends a line, and the added line feed is dropped.
+    /// Restores the text of a block scalar. Each break ends a line, and the added line feed is dropped.
     fn block(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut chars = text.chars().peekable();
@@ -139,7 +139,7 @@ impl LineBreakText {
         out
     }
 
-    /// Restores the text of a folded scalar: the first of several breaks is dropped if it is a line feed.
+    /// Restores the text of a folded scalar. If the first of several breaks is a line feed, it is dropped.
     fn flow(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut chars = text.chars().peekable();

@@ -6,12 +6,12 @@ use granit_parser::Event;
 
 use super::padding::BOM;
 
-/// The document markers seen so far.
+/// The document markers that were already read.
 pub(super) struct DocumentMarkers<'t> {
     body: &'t str,
-    /// Number of documents that have begun.
+    /// The number of documents that have begun.
     documents: usize,
-    /// Position after the `---` of the last document, or after its end.
+    /// The position after the `---` of the last document, or after its end.
     at: usize,
 }
 
@@ -20,7 +20,7 @@ impl<'t> DocumentMarkers<'t> {
         Self { body, documents: 0, at: 0 }
     }
 
-    /// Processes an event. Returns an error message and position if libyaml rejects the text there.
+    /// Processes an event. If libyaml rejects the text, returns an error message and its position.
     #[inline]
     pub fn event(&mut self, event: &Event<'_>, at: &Range<usize>) -> Option<(&'static str, usize)> {
         match event {
@@ -46,7 +46,7 @@ impl<'t> DocumentMarkers<'t> {
         rejected
     }
 
-    /// Detects `...` after a `---` that separates documents, with nothing but comments between them.
+    /// Detects `...` after a `---` that separates documents, with only comments between them.
     fn end_of_empty_document(
         &self,
         before: Range<usize>,
@@ -57,7 +57,7 @@ impl<'t> DocumentMarkers<'t> {
         (self.documents > 1 && !at.is_empty() && is_empty()).then_some((LONE_END, at.start))
     }
 
-    /// Detects a byte order mark after the one at the start of a text; the parser would skip it.
+    /// Detects a byte order mark after the one at the start of a text. The parser would skip it.
     fn mark(&self, range: Range<usize>) -> Option<(&'static str, usize)> {
         let (start, found) = (range.start, self.body[range].find(BOM)?);
         Some(("unexpected byte order mark: it is only allowed once, at the start of a text", start + found))

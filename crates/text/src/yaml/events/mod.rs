@@ -1,13 +1,14 @@
-//! Parses a text into events as libyaml would.
+//! Parses a text into events like libyaml.
 //!
-//! `fast` reads nearly all texts. The rest of this module is for the others, which go to the parser of a crate.
+//! `fast` reads nearly all texts. The rest of this module is for the other texts, which are parsed by the crate
+//! `granit_parser`, called "the parser" in this module.
 //!
-//! The parser is stricter than libyaml (and so than kubectl and kustomize) for some constructs, such as the
-//! indentation of continued lines of quoted scalars and flow collections. When the parser rejects one of them,
-//! the text is rewritten and parsed again (`rewrites`); positions refer to the original text. libyaml is
-//! stricter than the parser in other cases. It rejects tabs in indentation, documents after `...` that do not
-//! begin with `---`, `...` at the start of a document, and unknown directives. It also has more line breaks and
-//! treats a few tokens differently.
+//! The parser is stricter than libyaml (and thus than kubectl and kustomize) for some constructs, such as the
+//! indentation of continuation lines of quoted scalars and flow collections. When the parser rejects such a construct,
+//! the text is rewritten and parsed again (`rewrites`); positions refer to the original text. In other cases libyaml is
+//! stricter than the parser. It rejects tabs in indentation, documents after `...` that do not begin with `---`, `...`
+//! at the start of a document, and unknown directives. It also knows more line breaks and treats a few tokens
+//! differently.
 
 mod error;
 mod event;
@@ -44,14 +45,13 @@ use crate::diagnostic;
 use crate::source::Reading;
 use crate::yaml::json_stream::{is_json_like, starts_with_json};
 
-/// Maximum nesting depth of maps and lists. Code that walks trees by recursion relies on this limit.
+/// The maximum nesting depth of maps and lists. Recursive functions for trees rely on this limit.
 pub(super) const MAX_DEPTH: usize = 250;
 
 /// Passes the events of a text in order to a receiver created by `start`.
 ///
-/// A byte order mark is skipped. When a text is parsed again, a new receiver is created. In kubectl's reading,
-/// JSON objects that follow each other are documents.
-/// The text is not YAML, or the receiver fails.
+/// A byte order mark is skipped. If a text is parsed again, a new receiver is created. In kubectl's reading,
+/// consecutive JSON objects are separate documents. Fails if the text is not YAML, or if the receiver fails.
 pub(super) fn read_events<S: Receiver>(
     text: &str,
     options: EventOptions,
@@ -74,10 +74,10 @@ pub(super) fn read_events<S: Receiver>(
     reader.read(start, restored).map_err(|error| error.map_position(|at| broken.original_position(at)))
 }
 
-/// The maximum number of attempts to find out which parts of a text only resemble a rewritten construct.
+/// The maximum number of attempts to find out which parts of a text only look like a rewritten construct.
 const MAX_ATTEMPTS: usize = 8;
 
-/// A text without line breaks that the parser does not know.
+/// A text without line breaks that are unknown to the parser.
 #[derive(Clone, Copy)]
 struct EventReader<'t> {
     text: &'t str,
@@ -107,8 +107,8 @@ impl EventReader<'_> {
         }
     }
 
-    /// Parses a text with rewrites of the constructs that the parser rejects, until every rewrite is confirmed
-    /// to be such a construct.
+    /// Parses a text, and rewrites the constructs that the parser rejects, until every rewrite is confirmed to be such
+    /// a construct.
     fn read_rewritten<S>(
         self,
         failure: EventError,
@@ -181,8 +181,8 @@ impl EventReader<'_> {
         }
     }
 
-    /// Returns the byte from which on tabs must not indent. kubectl first tries to parse text that may be JSON
-    /// as JSON, and its YAML parser gets the rest of the line without its leading white space.
+    /// Returns the byte from which tabs in indentation are rejected. kubectl first tries to parse a text that may be
+    /// JSON as JSON, and its YAML parser gets the rest of the line without its leading white space.
     fn indented_from(self, shown: &ParserInput<'_>) -> usize {
         let lead = self.text.len() - self.text.trim_start().len();
         let blanks = &self.text[..lead];

@@ -1,16 +1,17 @@
-//! Padding of lines whose indentation libyaml ignores, and byte order marks.
+//! Adds padding to lines whose indentation libyaml ignores, and replaces byte order marks.
 //!
 //! This module does not know events.
 
-/// The byte order mark that may begin a text.
+/// The byte order mark that may be at the start of a text.
 pub(in crate::yaml) const BOM: &str = "\u{feff}";
 
-/// Limits on the distance, in bytes, to the end of a scalar or collection: for the first attempt and for the
-/// last one. Text that only resembles the start of such a value costs a search of that length.
+/// The limits on the distance, in bytes, to the end of a scalar or collection: for the first attempt and for the last
+/// one. Text that only looks like the start of such a value costs a search of this length.
 pub(super) const SEARCH_LIMITS: [usize; 2] = [1 << 16, usize::MAX];
 
-/// Limit of the cost of padding, as a multiple of the size of the text. It counts added bytes and bytes
-/// searched in vain. Real texts cost about their size; the limit protects against malicious ones.
+/// The limit on the cost of padding, as a multiple of the size of the text. The cost is the number of added bytes and
+/// of bytes that were searched without a result. Real texts cost about their size. The limit protects against malicious
+/// texts.
 pub(super) const MAX_WORK_FACTOR: usize = 8;
 
 /// Spaces to insert at the start of a line.
@@ -19,13 +20,13 @@ pub(super) struct Pad {
     pub spaces: usize,
 }
 
-/// Replaces the byte order marks at the start of the second and further documents by line breaks, if there are
-/// any. kubectl and kustomize split texts at `---` and parse each part as a file. No position changes.
+/// Replaces byte order marks at the start of all documents but the first one by line breaks, if there are any. kubectl
+/// and kustomize split texts at `---` and parse each part like a file. Positions do not change.
 pub(super) fn replace_later_boms(text: &str) -> Option<String> {
     let mut parts = text[bom_length(text)..].split(BOM).peekable();
     let mut out = String::with_capacity(text.len());
     out.push_str(&text[..bom_length(text)]);
-    // libyaml skips up to two of them at the start.
+    // libyaml skips up to two byte order marks at the start.
     let mut may_follow = false;
     while let Some(part) = parts.next() {
         out.push_str(part);
@@ -54,9 +55,9 @@ pub(in crate::yaml) fn bom_length(text: &str) -> usize {
     if text.starts_with(BOM) { BOM.len() } else { 0 }
 }
 
-/// Returns the indentation of the key or value on a line, indicators included, and the position on the line at
-/// which a value opens that may continue over several lines: its quote or bracket, after the key, anchor and
-/// tag.
+/// Returns the indentation of the key or value on a line, including indicators, and the position on the line at which a
+/// value opens that may continue on further lines. This is the position of its quote or bracket, after the key, anchor
+/// and tag.
 fn find_opening(line: &str) -> Option<(usize, usize)> {
     let start = after_indicators(line);
     let bytes = line.as_bytes();
@@ -90,12 +91,12 @@ fn quoted_key(line: &str, start: usize) -> Option<usize> {
     (value.len() < colon.len()).then(|| line.len() - value.len())
 }
 
-/// Returns the position at which a value opens after a colon of a plain key, for the first colon where one
-/// does.
+/// Returns the position at which a value opens after the colon of a plain key. If there are several colons, it is the
+/// first one after which a value opens.
 fn behind_plain_key(bytes: &[u8], start: usize, opens: impl Fn(usize) -> Option<usize>) -> Option<usize> {
     let end = bytes[start..].iter().position(|byte| matches!(byte, b'#' | b'\r'));
     let end = end.map_or(bytes.len(), |end| start + end);
-    // Values before this position were already examined, together with their anchors and tags.
+    // Values before this position were already examined, including their anchors and tags.
     let mut seen = start;
     for colon in memchr::memchr_iter(b':', &bytes[start + 1..end]).map(|at| start + 1 + at) {
         let value = after_blanks(bytes, colon + 1);
@@ -113,8 +114,8 @@ fn after_blanks(bytes: &[u8], at: usize) -> usize {
     at + bytes[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
-/// Returns the position after the anchors and tags at `at` and the blanks behind each. One that no blank follows is not
-/// skipped: no value follows it on the line.
+/// Returns the position after the anchors and tags at `at` and the spaces after each of them. An anchor or tag without
+/// a space after it is not skipped, because no value follows it on the line.
 fn after_properties(bytes: &[u8], mut at: usize) -> usize {
     while matches!(bytes.get(at), Some(b'&' | b'!')) {
         let end = at + bytes[at..].iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
@@ -127,8 +128,8 @@ fn after_properties(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Returns the padding of all lines that seem to continue quoted scalars and flow collections which end within
-/// `far` bytes.
+/// Returns the padding of all lines that seem to continue a quoted scalar or flow collection that ends within `far`
+/// bytes.
 pub(super) fn find_padding(text: &str, far: usize) -> Vec<Pad> {
     let (mut pads, mut at) = (Vec::new(), 0);
     let mut work = text.len().saturating_mul(MAX_WORK_FACTOR);
@@ -144,10 +145,10 @@ pub(super) fn find_padding(text: &str, far: usize) -> Vec<Pad> {
             }
             continue;
         };
-        // Padding `---` and `...` would keep them from ending the document.
+        // If `---` and `...` were padded, they would not end the document.
         while at <= end && !text[at..].starts_with("---") && !text[at..].starts_with("...") {
             let next = text[at..].find('\n').map_or(text.len(), |length| at + length + 1);
-            // Deeper than the map or list that contains the value.
+            // The line must be indented deeper than the map or list that contains the value.
             let spaces = indicators + 2;
             if !text[at..next].trim_matches([' ', '\r', '\n']).is_empty() {
                 let Some(left) = work.checked_sub(spaces) else { return pads };

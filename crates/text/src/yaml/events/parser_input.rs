@@ -1,6 +1,6 @@
 //! The rewritten text that is passed to the parser, and the mapping of its positions to the original text.
 //!
-//! This module knows neither events nor the reasons of rewrites.
+//! This module knows neither events nor the reasons for rewrites.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,15 +9,15 @@ use super::padding::bom_length;
 use super::rewrites::Rewrite;
 use crate::yaml::json_stream::further_value_starts;
 
-/// A text as it is passed to the parser. Its last line always ends with a line break.
+/// A text that is passed to the parser. Its last line always ends with a line break.
 pub(super) struct ParserInput<'t> {
     text: Cow<'t, str>,
-    /// Length of the byte order mark, which is not passed to the parser.
+    /// The length of the byte order mark, which is not passed to the parser.
     bom_length: usize,
-    /// Length of the original text.
+    /// The length of the original text.
     original_length: usize,
     replaced: Vec<Replaced>,
-    /// Set if `---` was inserted between documents.
+    /// True if `---` was inserted between documents.
     pub is_separated: bool,
 }
 
@@ -43,7 +43,7 @@ impl<'t> ParserInput<'t> {
         Self::replaced(text, rewrites)
     }
 
-    /// Returns adjacent JSON objects with separators; none if the text is anything else.
+    /// Returns consecutive JSON objects with separators between them, or `None` for any other text.
     pub fn separated(text: &'t str) -> Option<Self> {
         let mark = bom_length(text);
         let starts = further_value_starts(&text[mark..])?;
@@ -82,7 +82,7 @@ impl<'t> ParserInput<'t> {
         &self.text[self.bom_length..]
     }
 
-    /// Converts a position in the body to a position in the original text. Called twice per event.
+    /// Converts a position in the body to a position in the original text. It is called twice for each event.
     #[inline]
     pub fn original_position(&self, at: usize) -> usize {
         let at = at + self.bom_length;

@@ -1,9 +1,8 @@
-//! Rewrites of constructs that libyaml accepts and the parser rejects, so that the parser treats them as
-//! libyaml does.
+//! Rewrites of constructs that libyaml accepts and the parser rejects, so that the parser treats them like libyaml.
 //!
-//! Every part of the text that looks like such a construct is rewritten at once. The events then confirm or reject
-//! each rewrite, since text inside a scalar only looks like one. A text is accepted when all its rewrites are
-//! confirmed: then each of them was parsed after text that is free of doubt.
+//! All parts of the text that look like such a construct are rewritten at once. The events then confirm or reject each
+//! rewrite, since text inside a scalar may only look like one. A text is accepted when all its rewrites are confirmed,
+//! because then there was no unconfirmed text before any of them.
 
 use std::ops::Range;
 
@@ -33,8 +32,8 @@ impl Quirk {
 /// The text that replaces a lone `-`.
 const DASH: &str = "x";
 
-/// Returns the position of each `#` directly after the end of a token, after the header of a block scalar, or
-/// after a `---` that separates documents.
+/// Returns the position of each `#` directly after the end of a token, after the header of a block scalar, or after a
+/// `---` that separates documents.
 fn unseparated(text: &str) -> impl Iterator<Item = usize> {
     memchr::memchr_iter(b'#', text.as_bytes()).filter(|&at| {
         let before = &text[..at];
@@ -52,8 +51,8 @@ fn is_header(text: &str) -> bool {
     before.is_some_and(|before| before.is_empty() || before.ends_with(['\n', ' ', '\t']))
 }
 
-/// Returns the blanks before comments that follow the header of a block scalar and are indented less than the
-/// blank lines above them.
+/// Returns the spaces before comments that follow the header of a block scalar and are indented less than the blank
+/// lines above them.
 fn comments_below(text: &str) -> impl Iterator<Item = Range<usize>> {
     memchr::memchr_iter(b'#', text.as_bytes()).filter_map(|at| {
         let above = text[..at].trim_end_matches(' ');
@@ -78,7 +77,7 @@ fn has_header(line: &str) -> bool {
     })
 }
 
-/// Returns the tags that contain commas, without their `!`, each up to the next blank.
+/// Returns the tags that contain commas, without their `!`. Each tag ends at the next space.
 fn tags(text: &str) -> impl Iterator<Item = Range<usize>> {
     let is_of_tag = |char: char| char.is_alphanumeric() || "_;/?:@&=+$.!~*'()%<>,-".contains(char);
     let mut end = 0;
@@ -123,7 +122,7 @@ pub(super) struct Rewrite {
 pub(super) struct Rewrites {
     list: Vec<Rewrite>,
     quirks: Vec<Quirk>,
-    /// Set if lines of values of any length are padded.
+    /// True if lines of values of any length are padded.
     is_far: bool,
 }
 
@@ -132,7 +131,7 @@ impl Rewrites {
         &self.list
     }
 
-    /// Updates the rewrites after an attempt to parse the text with them. Returns false if they are unchanged.
+    /// Updates the rewrites after an attempt to parse the text with them. Returns false if they have not changed.
     pub fn update(&mut self, failure: Option<&EventError>, verdicts: &[Verdict], text: &str) -> bool {
         match failure {
             None => self.remove_rejected(verdicts, usize::MAX),
@@ -151,7 +150,7 @@ impl Rewrites {
         self.extend(quirk.rewrites(text, SEARCH_LIMITS[0]))
     }
 
-    /// Also pads the lines of long values. Returns false if there are none or if it was done before.
+    /// Also adds padding to the lines of long values. Returns false if there are none or if this was already done.
     fn add_far(&mut self, text: &str) -> bool {
         if self.is_far || !self.quirks.contains(&Quirk::Indentation) {
             return false;
@@ -168,7 +167,7 @@ impl Rewrites {
         has_more
     }
 
-    /// Removes the rejected rewrites. If there are none, it removes those without a verdict that start up to
+    /// Removes the rejected rewrites. If there are none, removes the rewrites without a verdict that start before or at
     /// `read`. Returns false if nothing is removed.
     fn remove_rejected(&mut self, verdicts: &[Verdict], read: usize) -> bool {
         let (before, is_any) = (self.list.len(), verdicts.contains(&Verdict::Rejected));
@@ -181,7 +180,8 @@ impl Rewrites {
     }
 }
 
-/// The result of comparing a rewrite with the events: whether it is the construct that it looks like.
+/// The result of comparing a rewrite with the events. It shows if the rewritten text is the construct that it looks
+/// like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Confirmed,
@@ -191,13 +191,13 @@ pub(super) enum Verdict {
 /// Collects verdicts on the rewrites of a text from its events.
 pub(super) struct Verdicts<'r> {
     rewrites: &'r [Rewrite],
-    /// Verdicts on the first rewrites, in order.
+    /// The verdicts on the first rewrites, in order.
     pub list: Vec<Verdict>,
-    /// For each open collection, whether it is in flow style.
+    /// True for each open collection that is in flow style.
     open: Vec<bool>,
-    /// End of the last event, and whether it was a plain scalar.
+    /// The end of the last event, and true if it was a plain scalar.
     last: (usize, bool),
-    /// The last event was a block scalar without content.
+    /// True if the last event was a block scalar without content.
     after_empty_block: bool,
 }
 
@@ -206,7 +206,7 @@ impl<'r> Verdicts<'r> {
         Self { rewrites, list: Vec::new(), open: Vec::new(), last: (0, false), after_empty_block: false }
     }
 
-    /// Processes an event. A scalar that was completely rewritten gets its own text back.
+    /// Processes an event. A scalar that was completely rewritten gets its original text back.
     #[inline]
     pub fn event(&mut self, event: &mut Event<'_>, at: &Range<usize>) {
         if self.rewrites.is_empty() {
@@ -249,8 +249,8 @@ impl<'r> Verdicts<'r> {
         self.open.last().is_some_and(|is_flow| *is_flow)
     }
 
-    /// Returns true if a rewrite starts at the end of a plain scalar, which would have continued without the
-    /// rewrite.
+    /// Returns true if a rewrite starts at the end of a plain scalar. Without the rewrite, the scalar would have
+    /// continued.
     fn follows_plain(&self, rewrite: &Rewrite) -> bool {
         self.last == (rewrite.range.start, true)
     }

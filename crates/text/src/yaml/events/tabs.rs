@@ -7,21 +7,21 @@ use granit_parser::{Event, ScalarStyle, Span, StructureStyle};
 /// The lines with tabs in their leading white space.
 pub(super) struct TabCheck<'t> {
     text: &'t str,
-    /// Lines with a tab after their first spaces and entry indicators.
+    /// The lines with a tab after their first spaces and entry indicators.
     tabs: Vec<Line>,
-    /// Columns of the open block collections; none for flow collections.
+    /// The columns of the open block collections; `None` for flow collections.
     open: Vec<Option<usize>>,
-    /// Start of the outermost open flow collection.
+    /// The start of the outermost open flow collection.
     flow: usize,
 }
 
 struct Line {
     start: usize,
-    /// Number of leading spaces.
+    /// The number of leading spaces.
     spaces: usize,
-    /// Position of its tab.
+    /// The position of its tab.
     tab: usize,
-    /// Set if it is inside a value that may be indented arbitrarily.
+    /// True if the line is inside a value that may have any indentation.
     is_inside: bool,
 }
 
@@ -41,11 +41,11 @@ impl<'t> TabCheck<'t> {
         Self { text, tabs, open: Vec::new(), flow: 0 }
     }
 
-    /// Returns the first tab that would be indentation.
+    /// Returns the first tab that is used as indentation.
     pub fn find_indenting_tab(&self) -> Option<usize> {
         let mut comment = 0;
         for line in self.tabs.iter().filter(|line| !line.is_inside) {
-            // One look-up covers all lines before the same comment.
+            // One lookup is sufficient for all lines before the same comment.
             if line.start >= comment {
                 match self.next_of_comments(line) {
                     Some(next) => comment = next,
@@ -56,8 +56,8 @@ impl<'t> TabCheck<'t> {
         None
     }
 
-    /// Returns the start of the next comment, if only blank lines separate this line from a comment before and
-    /// after it. libyaml's port to Go accepts any indentation of comments that follow a comment.
+    /// Returns the start of the next comment, if there are only blank lines between this line and the comments before
+    /// and after it. libyaml's port to Go accepts any indentation of comments that follow a comment.
     fn next_of_comments(&self, line: &Line) -> Option<usize> {
         let before = self.text[..line.start].trim_end().rsplit('\n').next().unwrap_or_default();
         let tail = self.text[line.start..].trim_start();
@@ -107,8 +107,8 @@ impl<'t> TabCheck<'t> {
         self.open.iter().rev().find_map(|column| *column).map_or(0, |column| column + 1)
     }
 
-    /// Returns the range of a block scalar's lines, from the end of its header on, and the number of spaces
-    /// that indent them. The parser reports the position of its first text.
+    /// Returns the range of a block scalar's lines, starting after its header, and the number of spaces by which they
+    /// are indented. The parser reports the position of its first text.
     fn block_scalar(&self, at: &Range<usize>) -> (Range<usize>, usize) {
         let before = self.text[..at.start].trim_end();
         let header = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
@@ -124,7 +124,7 @@ impl<'t> TabCheck<'t> {
         }
         let first = lines.lines().find(|line| !line.trim_start_matches(' ').is_empty()).unwrap_or_default();
         let content = first.trim_start_matches(' ');
-        // A tab there is in the indentation.
+        // A tab at this position is in the indentation.
         (range, first.len() - content.len() + usize::from(content.starts_with('\t')))
     }
 
@@ -133,7 +133,7 @@ impl<'t> TabCheck<'t> {
         let rest = &self.text[at..];
         let tail = rest.trim_start_matches([' ', '\t', '\r', '\n']);
         let end = self.text.len() - tail.len();
-        // Excludes the line of the next token, unless that is a comment.
+        // The line of the next token is excluded, unless the token is a comment.
         if tail.is_empty() || tail.starts_with('#') {
             end
         } else {

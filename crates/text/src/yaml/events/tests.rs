@@ -1,4 +1,4 @@
-//! Tests of texts that only libyaml accepts, and texts that only libyaml rejects.
+//! Tests of texts that only libyaml accepts, and of texts that only libyaml rejects.
 
 use crate::source::SourceMap;
 use crate::yaml::{ParseOptions, parse_documents, to_json};
@@ -49,7 +49,7 @@ fn indentation_inside_quotes_and_brackets_is_ignored() {
         ("a: \"x\n\ty\"\nb: [\n\tc, # d'\n\t{e: 'f\n\tg'},\n\t]\n", r#"{"a":"x y","b":["c",{"e":"f g"}]}"#),
         ("'a key': &x !!str 'b\nc'\n\"d\": *x\n", r#"{"a key":"b c","d":"b c"}"#),
         ("\u{feff}a: 'x\ny'\nb: 'x\ny'\n", r#"{"a":"x y","b":"x y"}"#),
-        // Text that only resembles such a value is not rewritten.
+        // Text that only looks like such a value is not rewritten.
         (
             "a: |\n  b: 'x\n  y'\n  c: [\n  d\nb: 'x\ny'\n",
             "{\"a\":\"b: 'x\\ny'\\nc: [\\nd\\n\",\"b\":\"x y\"}",
@@ -212,7 +212,7 @@ fn unknown_directives_are_rejected() {
     }
 }
 
-/// Parses like [`read`], but as kubectl does, and omits the location.
+/// Parses a text like [`read`], but by kubectl's rules, and omits the location.
 fn read_as_kubectl(text: &str) -> String {
     let sources = SourceMap::default();
     match parse_documents(&sources, sources.add("t.yaml", text), ParseOptions::kubectl()) {
@@ -272,7 +272,7 @@ fn similar_tokens_are_accepted() {
         ),
         (r"x: 'a\/b'", r#"{"x":"a\\/b"}"#),
         (r#"x: "a\\/b""#, r#"{"x":"a\\/b"}"#),
-        // Syntax of JSON.
+        // JSON syntax.
         (r#"{"x": "a\/b"}"#, r#"{"x":"a/b"}"#),
         ("{\"x\"\n:\n[\"a\\/b\"]}", r#"{"x":["a/b"]}"#),
         (r#"x: "\ud83d\ude00""#, "{\"x\":\"\u{1F600}\"}"),
@@ -306,7 +306,7 @@ fn kubectl_accepts_only_a_comment_after_a_separator() {
 
 #[test]
 fn block_scalars_at_the_end_keep_the_line_breaks_of_the_text() {
-    // Columns: text, value for kustomize, value for kubectl.
+    // Columns: the text, the value for kustomize, the value for kubectl.
     let table = [
         ("|\n    x", "x", "x\\n"),
         ("|+\n    x", "x", "x\\n"),

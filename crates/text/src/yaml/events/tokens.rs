@@ -1,7 +1,7 @@
-//! Tokens that libyaml parses differently from YAML 1.2: anchor names, escapes, and text in brackets.
+//! Tokens that libyaml treats differently from YAML 1.2: anchor names, escapes, and text in brackets.
 //!
-//! The parser follows YAML 1.2. If libyaml, which kubectl and kustomize use, gives the same text another
-//! meaning or rejects it, this is an error. JSON texts may use JSON syntax that YAML 1.1 lacks.
+//! The parser follows YAML 1.2. If libyaml, which kubectl and kustomize use, gives the same text another meaning or
+//! rejects it, this is an error. JSON texts may use JSON syntax that YAML 1.1 does not have.
 
 use std::ops::Range;
 
@@ -9,32 +9,32 @@ use granit_parser::{Event, ScalarStyle, StructureStyle};
 
 use super::parser_input::ParserInput;
 
-/// The error message and its position.
+/// An error message and its position.
 type TokenError = Option<(&'static str, usize)>;
 
-/// The tokens seen so far.
+/// The tokens that were already read.
 pub(super) struct TokenCheck<'t> {
     body: &'t str,
-    /// End of the last node or bracket inside brackets.
+    /// The end of the last node or bracket inside brackets.
     at: usize,
     /// The open collections inside brackets.
     open: Vec<FlowCollection>,
     has_escaped_slashes: bool,
-    /// True if the text is JSON; computed on demand.
+    /// True if the text is JSON. Computed when it is needed.
     is_json: Option<bool>,
 }
 
 /// A collection inside brackets.
 enum FlowCollection {
     List,
-    /// A map, with the key of the entry whose value has not begun.
+    /// A map, with the key of the entry whose value has not begun yet.
     Map(Option<FlowKey>),
 }
 
 /// The key of an entry inside brackets.
 struct FlowKey {
     start: usize,
-    /// Set if it follows `?` and may span several lines.
+    /// True if the key follows `?`, so that it may span several lines.
     is_explicit: bool,
 }
 
@@ -50,8 +50,8 @@ impl<'t> TokenCheck<'t> {
         }
     }
 
-    /// Processes an event at its byte range in the body. Returns an error if libyaml rejects the text there or
-    /// parses it differently.
+    /// Processes an event at its byte range in the body. Returns an error if libyaml rejects the text or parses it
+    /// differently.
     #[inline]
     pub fn event(&mut self, event: &Event<'_>, at: &Range<usize>) -> TokenError {
         match event {
@@ -79,7 +79,7 @@ impl<'t> TokenCheck<'t> {
         self.body.get(range).unwrap_or_default()
     }
 
-    /// Checks the name of an anchor or alias. libyaml ends it before any other character, which then begins the
+    /// Checks the name of an anchor or alias. libyaml ends the name before any other character, which then begins the
     /// value.
     fn anchor(&self, name: &str, at: &Range<usize>) -> TokenError {
         const MESSAGE: &str = "an anchor name may only contain letters, digits, `-` and `_`";
@@ -89,7 +89,7 @@ impl<'t> TokenCheck<'t> {
         (is_cut || !name.bytes().all(is_name)).then_some((MESSAGE, at.start))
     }
 
-    /// Checks for `\/`, the one escape of JSON that YAML 1.1 lacks.
+    /// Checks for `\/`, the only escape of JSON that YAML 1.1 does not have.
     fn escapes(&mut self, at: &Range<usize>) -> TokenError {
         const MESSAGE: &str = "YAML 1.1 does not have the escape `\\/`: use `/`";
 
@@ -122,8 +122,8 @@ impl<'t> TokenCheck<'t> {
         rejected
     }
 
-    /// Checks a plain scalar inside brackets. There `?` always begins a key, and `:` at the start of a value
-    /// separates it from a key. A `:` at the end of a plain scalar is part of it, unless a blank follows.
+    /// Checks a plain scalar inside brackets. In brackets, `?` always begins a key, and `:` at the start of a value
+    /// separates it from a key. A `:` at the end of a plain scalar is part of it, unless a space follows.
     fn plain(&self, event: &Event<'_>, at: &Range<usize>) -> TokenError {
         const QUESTION: &str = "`?` begins a key inside brackets: put quotes around the string";
         const COLON: &str = "a string inside brackets cannot begin with `:`: put quotes around it";
@@ -143,7 +143,7 @@ impl<'t> TokenCheck<'t> {
         matches!(tail.as_bytes(), [b':', b',' | b']' | b'}', ..]).then_some((KEY, at.end))
     }
 
-    /// Records a key that begins at `start`, or checks the `:` before a value that begins there. A `:` must be
+    /// Records a key that begins at `start`, or checks the `:` before a value that begins at `start`. The `:` must be
     /// on the same line as its key, unless the key follows `?`.
     fn key(&mut self, start: usize) -> TokenError {
         const MESSAGE: &str = "`:` must be on the same line as its key";

@@ -17,25 +17,25 @@ use crate::yaml::node::{Entry, Key, Map, Node, Value};
 use crate::yaml::tree_size::TreeSize;
 use crate::yaml::yaml_1_1::to_core_schema;
 
-/// Memory that the anchors and aliases of any text may use, in bytes. Real manifests stay below a tenth of it.
+/// The memory that the anchors and aliases of any text may use, in bytes. Real manifests use less than a tenth of it.
 const MAX_COPIED: usize = 4 << 20;
 
-/// Additional memory for each byte of the text. A short field uses about thirty times the size of its text.
+/// The additional memory for each byte of the text. A short field uses about thirty times the size of its text.
 const MAX_COPIED_FOR_BYTE: usize = 64;
 
 /// A map or list that is not complete. Its fields or entries are the last ones of the builder.
 struct Frame {
     is_map: bool,
     meta: Meta,
-    /// The position of its first field or entry.
+    /// The index of its first field or entry.
     first: usize,
     anchor: usize,
     key: Option<Key>,
     /// A bit for each of its keys.
     keys: u64,
-    /// Values of `<<`, each with the number of fields above it, until the map is complete.
+    /// The values of `<<`, each with the number of fields above it, until the map is complete.
     merges: Vec<(usize, Node)>,
-    /// Positions of the keys so far, once there are many.
+    /// The indices of the keys, once there are many of them.
     seen: Option<Box<Positions>>,
 }
 
@@ -51,19 +51,20 @@ pub(super) struct TreeBuilder<'t> {
     text: &'t str,
     options: ParseOptions,
     stack: Vec<Frame>,
-    /// The fields of all incomplete maps, so that each complete map has exactly the memory that it needs.
+    /// The fields of all incomplete maps. They are stored together, so that each complete map has exactly the memory
+    /// that it needs.
     fields: Vec<Entry>,
     /// The entries of all incomplete lists.
     entries: Vec<Node>,
     anchors: FxHashMap<usize, Anchored>,
-    /// Memory used by the anchors and aliases so far, in bytes.
+    /// The memory that anchors and aliases have used, in bytes.
     copied: usize,
-    /// Line on which the last scalar, alias or flow collection ended.
+    /// The line on which the last scalar, alias or flow collection ended.
     last_line: usize,
-    /// Comments above the next node.
+    /// The comments above the next node.
     pending_comments: Vec<SmolStr>,
     pub documents: Vec<Node>,
-    /// Keys that are repeated in a map, if that is not an error.
+    /// The keys that are repeated in a map, if this is not an error.
     pub duplicate_keys: Vec<DuplicateKey>,
     document_complete: bool,
 }
@@ -140,7 +141,7 @@ impl<'t> TreeBuilder<'t> {
         Ok(())
     }
 
-    /// Notes the line on which a value ends.
+    /// Records the line on which a value ends.
     fn end_value(&mut self, position: &EventPosition) {
         if !position.range.is_empty() {
             self.last_line = position.last_line;
@@ -159,7 +160,7 @@ impl<'t> TreeBuilder<'t> {
         self.add_node(node)
     }
 
-    /// Replaces the text and tag of a scalar by those with which it has kubectl's value.
+    /// Replaces the text and tag of a scalar by those that result in kubectl's value.
     fn as_kubectl_reads(&self, mut node: Node) -> Node {
         let Value::Scalar(text) = node.value else { return node };
         let tag = node.meta.tag;
@@ -181,11 +182,11 @@ impl<'t> TreeBuilder<'t> {
     ) -> Result<Node> {
         let at = self.span(position);
         let style = style_of_scalar(style);
-        // The parser reports `~` for an empty value; the text itself counts.
+        // The parser reports `~` for an empty value, so the text itself is used.
         let nothing = style == Style::Plain && at.start == at.end;
         let mut text = if nothing { SmolStr::default() } else { SmolStr::new(text) };
         let (style, tag) = match tag {
-            // The tag is redundant on `<<`.
+            // The tag is redundant for `<<`.
             Some(tag) if text == "<<" && is_merge_tag(tag) => (Style::Plain, Tag::None),
             // kustomize ignores the tag `!`.
             Some(tag) if self.options.reading == Reading::Kustomize && is_non_specific(tag) => {
@@ -284,7 +285,7 @@ impl<'t> TreeBuilder<'t> {
             return Ok(());
         };
         if !frame.is_map {
-            // Maps and lists got their comments when they began. Comments above now belong to what follows.
+            // Maps and lists got their comments when they began. Pending comments belong to the following node.
             let begins = matches!(node.value, Value::Scalar(_)) || node.meta.is_aliased;
             if begins && node.meta.comments.as_ref().is_none_or(|comments| comments.head.is_empty()) {
                 add_head(&mut node.meta, &mut self.pending_comments);
@@ -317,7 +318,7 @@ impl<'t> TreeBuilder<'t> {
         }
     }
 
-    /// Keeps a copy of a node with an anchor.
+    /// Stores a copy of a node with an anchor.
     fn anchor(&mut self, anchor: usize, node: &Node) -> Result<()> {
         let TreeSize { bytes, depth } = node.size();
         self.count_copied(bytes, node.span())?;
@@ -365,7 +366,7 @@ impl<'t> TreeBuilder<'t> {
         self.pending_comments.push(text);
     }
 
-    /// Attaches a comment to the node before it on its line.
+    /// Attaches a comment to the node before it on the same line.
     fn line_comment(&mut self, text: &SmolStr, line: usize) -> bool {
         if self.last_line != line {
             return false;
@@ -383,8 +384,8 @@ impl<'t> TreeBuilder<'t> {
         true
     }
 
-    /// Keeps the comment between a block scalar that ends a document and the end of the document, because it
-    /// changes how kustomize prints the scalar.
+    /// Stores the comment between a block scalar that ends a document and the end of the document, because it changes
+    /// how kustomize prints the scalar.
     fn comment_behind_block(&mut self, end: usize) {
         let Some(document) = self.documents.last_mut() else { return };
         document.change_last_leaf(|leaf| {

@@ -28,8 +28,8 @@ pub(super) fn explain_error(error: Diagnostic, id: SourceId, text: &str) -> Diag
     }
 }
 
-/// Returns the position of the first marker of a conflict that has all markers. Git writes them at the start of
-/// a line, where no text of a block scalar can be.
+/// Returns the position of the first marker of a conflict that has all markers. Git writes them at the start of a line,
+/// where the text of a block scalar cannot be.
 fn conflict(text: &str) -> Option<usize> {
     let [ours, middle, theirs] = MARKERS;
     let first = marker(text, 0, ours)?;

@@ -1,6 +1,6 @@
-//! Keys and fields of maps: non-string keys, duplicate keys, `<<`.
+//! Keys and fields of maps: non-string keys, duplicate keys, and `<<`.
 //!
-//! Functions that every field passes through are inlined into the loop over events.
+//! Functions that are called for every field are inlined into the loop over events.
 
 use std::collections::hash_map::Entry;
 use std::ops::Range;
@@ -55,10 +55,10 @@ pub(super) fn parse_key(mut node: Node, options: ParseOptions) -> Result<Key> {
 /// Maps with at least this many fields use a hash table to find duplicate keys.
 const MIN_TABLE_SIZE: usize = 16;
 
-/// The positions of the fields of a map.
+/// The indices of the fields of a map.
 pub(super) type Positions = FxHashMap<SmolStr, usize>;
 
-/// Returns the bit of a key in a set of 64. Most keys of a small map have different bits.
+/// Returns the bit of a key in a set of 64 bits. Most keys of a small map have different bits.
 #[inline]
 fn key_bit(key: &str) -> u64 {
     let bytes = key.as_bytes();
@@ -67,19 +67,19 @@ fn key_bit(key: &str) -> u64 {
     1 << (hash % 64)
 }
 
-/// The fields so far of a map, which are the last ones of a list.
+/// The fields of an incomplete map, which are the last ones of a list.
 pub(super) struct OpenMap<'b> {
     pub fields: &'b mut Vec<node::Entry>,
-    /// The position of its first field.
+    /// The index of its first field.
     pub first: usize,
-    /// The bits of the keys, see [`key_bit`].
+    /// The bits of the keys; see [`key_bit`].
     pub keys: &'b mut u64,
-    /// The positions of the fields, once there are many.
+    /// The indices of the fields, once there are many of them.
     pub seen: &'b mut Option<Box<Positions>>,
 }
 
 impl OpenMap<'_> {
-    /// Adds a field. Returns the key if it is repeated, unless that is an error.
+    /// Adds a field. If the key is repeated and this is not an error, returns the key.
     #[inline]
     pub fn add(self, key: Key, value: Node, duplicates: DuplicateKeys) -> Result<Option<DuplicateKey>> {
         let bit = key_bit(&key.text);
@@ -136,9 +136,9 @@ fn positions(fields: &[node::Entry]) -> impl Iterator<Item = (SmolStr, usize)> {
 pub struct DuplicateKey {
     /// The key.
     pub name: SmolStr,
-    /// Location of the first occurrence.
+    /// The location of the first occurrence.
     pub first: Span,
-    /// Location of the second occurrence.
+    /// The location of the second occurrence.
     pub second: Span,
 }
 
@@ -147,7 +147,7 @@ impl DuplicateKey {
         self.label_diagnostic(Diagnostic::error(Code::DuplicateKey, format!("duplicate key `{}`", self.name)))
     }
 
-    /// Adds both locations and a help to a diagnostic.
+    /// Adds both locations and a help text to a diagnostic.
     pub fn label_diagnostic(&self, diagnostic: Diagnostic) -> Diagnostic {
         diagnostic
             .label(self.second, "repeated here")
@@ -156,30 +156,30 @@ impl DuplicateKey {
     }
 }
 
-/// A map into which values of `<<` are merged.
+/// A map into which the values of `<<` are merged.
 pub(super) struct MergeTarget<'m> {
     map: &'m mut Map,
-    /// Positions of its fields.
+    /// The indices of its fields.
     positions: Positions,
 }
 
 impl<'m> MergeTarget<'m> {
-    /// Creates the state for a map. `seen` has the positions of its fields, or is empty.
+    /// Creates the state for a map. `seen` contains the indices of its fields, or is empty.
     pub(super) fn new(map: &'m mut Map, seen: Positions) -> Self {
         let positions = if seen.is_empty() { positions(map.entries()).collect() } else { seen };
         Self { map, positions }
     }
 
-    /// Merges the value of `<<`, which is a map or a list of maps. The first map of a list has precedence. Fields at
-    /// the `winning` positions are not overridden.
+    /// Merges the value of `<<`, which is a map or a list of maps. The first map of a list takes precedence. Fields at
+    /// the `winning` indices are not overridden.
     pub(super) fn add(&mut self, merge: Node, winning: Range<usize>) -> Result<()> {
         self.add_all(maps_of(merge)?, &winning);
         Ok(())
     }
 
-    /// Merges the value of `<<` as kustomize does for a list of maps that have a `<<` themselves. Fields of these
-    /// nested merges have lower precedence than the direct fields of all maps. Only the first nested merge counts;
-    /// a field that only a later one has is an error.
+    /// Merges the value of `<<` like kustomize, for a list of maps that have a `<<` themselves. Fields of these nested
+    /// merges have lower precedence than the direct fields of all maps. Only the first nested merge is used. A field
+    /// that only a later one has is an error.
     pub(super) fn add_as_kustomize(&mut self, merge: Node, winning: Range<usize>) -> Result<()> {
         let at = merge.meta.span;
         let maps = maps_of(merge)?;
@@ -251,7 +251,7 @@ fn maps_of(merge: Node) -> Result<Vec<Fields>> {
     }
 }
 
-/// Returns the error for a field that kustomize loses: if several merged maps have a `<<` themselves, it keeps
+/// Returns the error for a field that kustomize loses: if several merged maps have a `<<` themselves, kustomize keeps
 /// only the fields that the first one merges.
 fn lost_field(name: &str, at: Span) -> Diagnostic {
     let message = format!("kustomize would lose the field `{name}` of this merge");

@@ -33,7 +33,7 @@ use crate::source::{Reading, SecretRanges, SourceId, SourceMap, Span};
 /// Decodes bytes to text: UTF-8 or UTF-16, with or without a byte order mark.
 ///
 /// # Errors
-/// Invalid bytes, with the offset of the first one.
+/// A byte is invalid. The message contains the offset of the first one.
 pub fn decode(bytes: Vec<u8>) -> Result<String> {
     let utf16 = |unit: fn([u8; 2]) -> u16| {
         if !bytes.len().is_multiple_of(2) {
@@ -64,16 +64,16 @@ pub fn decode(bytes: Vec<u8>) -> Result<String> {
 /// Parses all documents of a text. Empty documents are null.
 ///
 /// # Errors
-/// Malformed YAML, duplicate or non-string keys, an exceeded limit; each with its location.
+/// The text is malformed YAML, has duplicate or non-string keys, or exceeds a limit. Each error has its location.
 pub fn parse_documents(sources: &SourceMap, id: SourceId, options: ParseOptions) -> Result<Vec<Node>> {
     parse_with_duplicate_keys(sources, id, options).map(|(documents, _)| documents)
 }
 
-/// Parses all documents of a text as [`parse_documents`] does. Also returns the keys that are repeated in a
-/// map, if that is not an error.
+/// Parses all documents of a text like [`parse_documents`]. Also returns the keys that are repeated in a map, if this
+/// is not an error.
 ///
 /// # Errors
-/// As [`parse_documents`].
+/// The errors of [`parse_documents`].
 pub fn parse_with_duplicate_keys(
     sources: &SourceMap,
     id: SourceId,
@@ -91,7 +91,7 @@ pub fn parse_with_duplicate_keys(
     match read_events(text, events, start) {
         Ok(builder) => Ok((builder.documents, builder.duplicate_keys)),
         Err(EventError::Rejected(diagnostic)) => Err(error_help::explain_error(diagnostic, id, text)),
-        // The scanner counts levels, too, and has its own message for its limit.
+        // The scanner also counts levels, and has its own message for its limit.
         Err(EventError::Syntax { message, at, .. }) if message.contains("recursion limit") => {
             Err(too_deep().at(Span::new(id, at, at)))
         }
@@ -115,7 +115,7 @@ pub fn may_be_secret(name: &Path, text: &str) -> bool {
     !secret_ranges(name, text).is_empty()
 }
 
-/// Returns the start of each comment of a text, in bytes and ascending; none if the text is not YAML. A `#`
+/// Returns the start of each comment of a text in bytes, in ascending order, or `None` if the text is not YAML. A `#`
 /// inside a value does not begin a comment.
 pub fn comment_positions(text: &str) -> Option<Vec<usize>> {
     let options = EventOptions::manifests(CommentEvents::Emitted, Reading::default());
@@ -175,10 +175,10 @@ fn syntax_error(id: SourceId, text: &str, message: &str, at: usize) -> Diagnosti
     }
 }
 
-/// Parses the only document of a text; null if it has none.
+/// Parses the only document of a text. Returns null if there is none.
 ///
 /// # Errors
-/// As [`parse_documents`], or several documents that are not empty.
+/// The errors of [`parse_documents`]. Also, there are several documents that are not empty.
 pub fn parse_one(sources: &SourceMap, id: SourceId, options: ParseOptions) -> Result<Node> {
     let mut documents = parse_documents(sources, id, options)?;
     documents.retain(|d| !d.is_null());

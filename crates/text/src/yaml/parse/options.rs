@@ -3,13 +3,13 @@
 use crate::source::Reading;
 use crate::yaml::events::FinalLineBreak;
 
-/// Handling of duplicate keys in a map.
+/// The handling of duplicate keys in a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DuplicateKeys {
-    /// Duplicate keys are an error that names both lines.
+    /// Duplicate keys are an error with both locations.
     #[default]
     Deny,
-    /// The last value wins, as in kustomization files, where keys may also be numbers.
+    /// The last value wins, as in kustomization files. Their keys may also be numbers.
     LastWins,
     /// The first value wins, as in strategic merge patches.
     FirstWins,
@@ -18,20 +18,20 @@ pub enum DuplicateKeys {
 /// Options of parsing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ParseOptions {
-    /// Keep comments on the nodes.
+    /// True to keep comments on the nodes.
     pub keep_comments: bool,
-    /// Handling of duplicate keys in a map.
+    /// The handling of duplicate keys in a map.
     pub duplicate_keys: DuplicateKeys,
     /// The program whose rules apply to scalars, keys and `<<`.
     pub reading: Reading,
-    /// The text is a patch: kubectl adds no line break to its last line, and kustomize prints no additional
+    /// True if the text is a patch: kubectl adds no line break to its last line, and kustomize prints no additional
     /// line break for a comment after its last value.
     pub is_patch: bool,
 }
 
 impl ParseOptions {
-    /// Options to parse as kubectl does, without comments. Duplicate keys are errors, although kubectl silently
-    /// takes the last.
+    /// The default options parse a text like kubectl, without comments. Duplicate keys are errors, although kubectl
+    /// uses the last one.
     ///
     /// ```
     /// use smp_text::source::SourceMap;

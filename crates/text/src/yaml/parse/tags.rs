@@ -12,12 +12,12 @@ use crate::yaml::yaml_1_1::resolve_1_1;
 /// The namespace of `!!`.
 const NAMESPACE: &str = "tag:yaml.org,2002:";
 
-/// Returns true if `<<` with this tag is the merge key: the tag is `!!merge` or `!`.
+/// Returns true if `<<` with this tag is the merge key, because the tag is `!!merge` or `!`.
 pub(in crate::yaml) fn is_merge_tag(tag: &granit_parser::Tag) -> bool {
     is_non_specific(tag) || tag.suffix_in_namespace(NAMESPACE).as_deref() == Some("merge")
 }
 
-/// Returns true if a tag is `!` alone.
+/// Returns true if a tag is just `!`.
 pub(super) fn is_non_specific(tag: &granit_parser::Tag) -> bool {
     tag.handle().is_empty() && tag.suffix() == "!" || tag.handle() == "!" && tag.suffix().is_empty()
 }
@@ -38,7 +38,7 @@ pub(super) fn resolve_tag(tag: &granit_parser::Tag) -> Tag {
     }
 }
 
-/// Checks that a text matches its tag. go-yaml, and so kustomize and kubectl, rejects a mismatch.
+/// Checks that a text matches its tag. go-yaml, and thus kustomize and kubectl, rejects a mismatch.
 pub(super) fn check_tag(text: &str, tag: Tag, reading: Reading) -> Result<()> {
     let resolved = match (reading, tag) {
         (Reading::Kubectl, Tag::Bool) => resolve_1_1(text, Style::Plain, tag),

@@ -1,6 +1,6 @@
-//! Finds the bracket or quote that a text does not close, for the message about the text behind it.
+//! Finds the bracket or quote that a text does not close, for the error message about the text after it.
 
-/// Returns the position of the quote around the text at a position.
+/// Returns the position of the quote that opens the quoted text at a position.
 pub(super) fn unclosed_quote(text: &str, at: usize) -> Option<usize> {
     let before = text.get(..at)?;
     match Scan::new(before).quote {
@@ -9,18 +9,18 @@ pub(super) fn unclosed_quote(text: &str, at: usize) -> Option<usize> {
     }
 }
 
-/// Returns the position of the last bracket up to a position that the whole text does not close.
+/// Returns the position of the last bracket at or before `at` that the text never closes.
 pub(super) fn unclosed_bracket(text: &str, at: usize) -> Option<usize> {
     Scan::new(text).open.into_iter().rev().find(|start| *start <= at)
 }
 
-/// The brackets and the quote that are open at the end of a text. Tokens are only distinguished roughly: this explains
-/// errors of the parser and accepts nothing.
+/// The brackets and the quote that are open at the end of a text. Tokens are only distinguished roughly, since the
+/// result only explains errors of the parser.
 #[derive(Default)]
 struct Scan {
     open: Vec<usize>,
     quote: Option<(usize, u8)>,
-    /// True where a value or key begins.
+    /// True at positions at which a value or key may begin.
     is_start: bool,
     /// The indentation of the line with the `|` or `>` of a block scalar.
     block: Option<usize>,
@@ -66,7 +66,7 @@ impl Scan {
         }
     }
 
-    /// Reads a byte inside quotes. Returns the number of bytes to skip.
+    /// Processes a byte inside quotes. Returns the number of bytes to skip.
     fn quoted(&mut self, byte: u8, next: u8, quote: u8) -> usize {
         if (byte == b'\\' && quote == b'"') || (byte == b'\'' && quote == b'\'' && next == b'\'') {
             return 2;

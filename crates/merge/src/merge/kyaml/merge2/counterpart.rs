@@ -1,4 +1,4 @@
-//! The counterpart of a value in a two-way merge, and the metadata that is taken from it.
+//! The counterpart of a value in a two-way merge, and the metadata that is copied from it.
 
 use crate::merge::Trail;
 use crate::merge::kyaml::directive;
@@ -7,9 +7,9 @@ use smp_text::yaml::{Comments, Node, Value};
 /// The only side that has a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
-    /// Dest: the patch does not reach this value.
+    /// Dest: the patch has no such value.
     Dest,
-    /// The patch: the value was copied from there and is merged with itself.
+    /// The patch: the value was copied from the patch and is merged with itself.
     Patch,
 }
 
@@ -18,7 +18,7 @@ pub(super) enum Side {
 pub(super) enum Counterpart<'p> {
     /// None; only this side has a value.
     None(Side),
-    /// A value of the patch. Used parts are moved out of it.
+    /// A value of the patch. Its parts are moved out when they are used.
     Patch(&'p mut Node),
 }
 
@@ -32,8 +32,8 @@ pub(super) fn take(node: &mut Node) -> Node {
     std::mem::replace(node, Node::null())
 }
 
-/// Copies metadata of the patch to a map or list of dest: comments if the patch has any, and the layout if dest
-/// is empty.
+/// Copies metadata of the patch to a map or list of dest: comments if the patch has any, and the style if dest is
+/// empty.
 pub(super) fn adopt_metadata(dest: &mut Node, with: &Counterpart<'_>) {
     let Counterpart::Patch(patch) = with else { return };
     if dest.is_empty_collection() {
@@ -52,14 +52,14 @@ pub(super) fn adopt_metadata(dest: &mut Node, with: &Counterpart<'_>) {
     }
 }
 
-/// Returns the state of a patch entry after it was merged and may be visited again: without its directive, and
-/// with the scalars of the result. Entries of dest whose keys overlap are each merged with the same patch entry.
+/// Returns an entry of the patch as it must be for the next visit after it was merged: without its directive, and with
+/// the scalars of the result. If several entries of dest match, each is merged with the same patch entry.
 ///
-/// In kustomize 5.8 the patch entry and the merged entry share their nodes by accident, so the merge of an entry changes
-/// the patch that a later entry is merged with.
+/// In kustomize 5.8, the patch entry and the merged entry share their nodes by accident. Merging one entry of dest
+/// therefore changes the patch for the following ones.
 pub(super) fn after_visit(mut entry: Node, result: Option<&Node>, trail: &Trail<'_>) -> Node {
     let Value::Map(map) = &mut entry.value else { return entry };
-    // Errors in a directive were reported during the visit.
+    // Errors in a directive were already reported during the visit.
     directive::take_from_map(map, trail).ok();
     for (key, value) in map.iter_mut().filter(|(_, value)| !value.is_null()) {
         match result.and_then(|result| result.get(key)) {

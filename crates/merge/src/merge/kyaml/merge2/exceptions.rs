@@ -1,7 +1,7 @@
-//! Two-way list merges without silent losses: the documented exceptions to kustomize's behaviour.
+//! Two-way list merges without silent data loss: the documented exceptions to kustomize's behavior.
 //!
-//! Valid lists have the same result as in kustomize, in the same order. kustomize loses entries without a merge
-//! key, with equal keys, or with a key that only one side sets. Here these are errors, or the entry is matched
+//! For valid lists the result is the same as in kustomize, in the same order. kustomize loses entries without a merge
+//! key, with equal keys, or with a key that only one side sets. Here these entries are errors, or are matched
 //! correctly.
 
 use rustc_hash::FxHashMap;
@@ -25,15 +25,15 @@ pub(super) struct KeyedLists<'l> {
     pub(super) trail: &'l Trail<'l>,
 }
 
-/// An entry of the result that comes from the patch.
+/// An entry of the result that came from the patch.
 enum MergedEntry {
-    /// Merged into this slot.
+    /// The entry was merged into this slot.
     Merged(usize),
     New(Node),
 }
 
 impl KeyedLists<'_> {
-    /// Merges a list without a counterpart. `value` processes each entry.
+    /// Processes each entry of a list without a counterpart with `value`.
     pub(super) fn normalize(
         &self,
         list: &mut List,
@@ -60,7 +60,7 @@ impl KeyedLists<'_> {
         })
     }
 
-    /// Merges the patch's list into that of dest.
+    /// Merges the list of the patch into the list of dest.
     pub(super) fn merge(
         &self,
         list: &mut List,
@@ -114,7 +114,7 @@ fn store(
 ) -> Option<MergedEntry> {
     match (decision, slot) {
         (Decision::Replace(node), None) => (!is_empty_entry(&node)).then_some(MergedEntry::New(node)),
-        // With prepended entries, kustomize 5.8 restores the old entry over its replacement.
+        // If entries are prepended, kustomize 5.8 replaces the new entry with the old one again.
         (Decision::Replace(node), Some(slot)) => {
             if order == ListOrder::Append {
                 dest.entries[slot] = Some(node);
@@ -147,9 +147,9 @@ fn used_keys(lists: &[&[Node]], keys: &ListKeys<'_>) -> usize {
     keys.names().iter().filter(|name| lists.iter().copied().flatten().any(|entry| has(entry, name))).count()
 }
 
-/// Returns the merged list in order, with new entries after those of dest or before them.
+/// Returns the merged list in order. New entries are after those of dest or before them.
 ///
-/// If one key identifies all entries, kustomize 5.8 moves changed entries to the front as well.
+/// If a single key identifies all entries, changed entries also move to the front, as in kustomize 5.8.
 fn arrange(
     mut dest: Vec<Option<Node>>,
     results: Vec<MergedEntry>,
@@ -169,8 +169,8 @@ fn arrange(
     }
 }
 
-/// Drops duplicates from a list that the patch does not change. As in kustomize, the last entry with equal keys
-/// stays: at the position of the first one if one key identifies the entries, otherwise at its own.
+/// Drops duplicates from a list that the patch does not change. As in kustomize, the last entry with equal keys stays.
+/// It moves to the index of the first one if a single key identifies the entries.
 fn drop_duplicates(list: &mut List, keys: &ListKeys<'_>) {
     let names: Vec<_> = list.iter().map(|entry| keys.identify(entry, &KeyPattern::Own)).collect();
     if first_duplicate(&names).is_none() {

@@ -1,14 +1,14 @@
-//! Two-way merge: a patch onto an object, by kyaml's rules.
+//! The two-way merge of a patch into an object, by kyaml's rules.
 //!
-//! Maps merge, null removes, and values of the patch win. These rules also change parts of dest that the patch
-//! does not mention: fields without a value (`a:`) are removed, and merged lists lose entries with equal keys.
-//! New values are merged with themselves, which removes nulls and directives in them.
+//! Maps are merged, null removes a value, and values of the patch win. These rules also change parts of dest that the
+//! patch does not mention: fields without a value (`a:`) are removed, and merged lists lose entries with equal keys.
+//! New values are merged with themselves, which removes the nulls and directives in them.
 
 mod counterpart;
 mod exceptions;
 
-/// Quotes a scalar that only one side has, if YAML 1.1 reads it differently. Returns true if its field stays: a null of the
-/// patch removes the field, and in dest only an empty one is removed.
+/// Quotes a scalar that only one side has, if YAML 1.1 reads it differently. Returns true if its field stays. A null in
+/// the patch removes the field; in dest, only an empty value does.
 fn keeps_own_scalar(value: &mut Node, side: Side) -> bool {
     quote_yaml11_values(value);
     match side {
@@ -38,14 +38,14 @@ use crate::schema::{Cursor, Schema};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{Entry, Key, List, Map, Node, Value};
 
-/// Merges a patch onto an object. The result has no node if the patch deletes the object.
+/// Merges a patch into an object. The result has no node if the patch deletes the object.
 ///
-/// The type is looked up by the kind of dest, or else of the patch; `kind` is the type of objects without a
-/// kind. Lists that were replaced for lack of a schema cause a warning.
+/// The type is determined by the kind of dest, or by that of the patch if dest has none. `kind` is the type of objects
+/// without a kind. A list that is replaced because it has no schema causes a warning.
 ///
 /// # Errors
-/// A map, list or scalar against a value of another type; an unknown `$patch`; list entries without unique
-/// keys. With [`Exceptions::Listed`] also entries without keys or with equal ones.
+/// A map, list or scalar is merged with a value of another type, a `$patch` is unknown, or list entries have no unique
+/// keys. With [`Exceptions::Documented`], also entries without keys or with equal keys.
 pub(in crate::merge) fn merge2(
     mut dest: Option<Node>,
     patch: &Node,
@@ -108,7 +108,7 @@ impl<'s> Merge2<'s> {
                 match (directive::take_from_map(map, here.trail), self.options.exceptions()) {
                     (Ok(Action::Delete), _) => return Ok(Decision::Remove),
                     (Err(error), Exceptions::Documented) => return Err(error),
-                    // An unknown action stays and reaches the output (kustomize 5.8).
+                    // An unknown action is kept and printed (kustomize 5.8).
                     _ => {}
                 }
                 self.drop_misplaced(map, here);
@@ -119,7 +119,7 @@ impl<'s> Merge2<'s> {
                 if rule.replaces() {
                     return Ok(Decision::Replace(node));
                 }
-                // kustomize 5.8 does not process directives here, so they reach the output.
+                // kustomize 5.8 does not process directives here, so they are printed.
                 if self.options.exceptions() == Exceptions::Documented
                     && directive::extract_from_list(list, here.trail)? == Action::Delete
                 {
@@ -162,7 +162,7 @@ impl<'s> Merge2<'s> {
         Ok(Decision::Keep)
     }
 
-    /// Removes a misplaced `$patchMergeKey` from a map of the patch. Those in list entries are already removed.
+    /// Removes a misplaced `$patchMergeKey` from a map of the patch. Those in list entries have already been removed.
     fn drop_misplaced(&mut self, map: &mut Map, here: Location<'_, 's>) {
         if self.options.exceptions() == Exceptions::Documented
             && let Some(directive) = map.remove(PATCH_MERGE_KEY)
@@ -171,8 +171,8 @@ impl<'s> Merge2<'s> {
         }
     }
 
-    /// Merges an entry of a list. With prepended entries, kustomize 5.8 keeps an entry that `$patch: replace`
-    /// should replace, and drops the entry of the patch.
+    /// Merges an entry of a list. If entries are prepended, kustomize 5.8 ignores `$patch: replace`: it keeps the old
+    /// entry and drops the entry of the patch.
     fn entry(
         &mut self,
         dest: Option<&mut Node>,
@@ -200,7 +200,7 @@ impl<'s> Merge2<'s> {
         retain(map.entries_mut(), |entry| self.field(entry, None, Counterpart::None(side), here))
     }
 
-    /// Merges the fields of dest in their order, then adds those that only the patch has, sorted by name.
+    /// Merges the fields of dest in their order, then adds the fields that only the patch has, sorted by name.
     fn fields(&mut self, map: &mut Map, patch: &mut Map, here: Location<'_, 's>) -> Result<()> {
         let (partners, new) = match_fields(map, patch);
         let theirs = patch.entries_mut();
@@ -222,8 +222,8 @@ impl<'s> Merge2<'s> {
         Ok(())
     }
 
-    /// Merges one field of a map: of dest, or of a part of the patch that is merged with itself. Quotes scalars that
-    /// YAML 1.1 reads differently. Returns true if the field stays.
+    /// Merges a field of dest, or of a part of the patch that is merged with itself. Quotes scalars that YAML 1.1 reads
+    /// differently. Returns true if the field stays.
     fn field(
         &mut self,
         Entry { key, value }: &mut Entry,
@@ -327,7 +327,7 @@ impl<'s> Merge2<'s> {
         })
     }
 
-    /// Merges the patch's list into that of dest.
+    /// Merges the list of the patch into the list of dest.
     fn entries(
         &mut self,
         list: &mut List,
@@ -370,7 +370,7 @@ impl<'s> Merge2<'s> {
     }
 }
 
-/// Returns true for `a:` without a value, which is removed, unlike `a: null`.
+/// Returns true for a field without a value (`a:`), which is removed, unlike `a: null`.
 fn is_silent_null(node: &Node) -> bool {
     node.is_null() && node.scalar_text().is_some_and(SmolStr::is_empty)
 }

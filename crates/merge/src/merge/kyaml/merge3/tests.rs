@@ -68,7 +68,7 @@ fn lists_without_keys_are_atomic() {
         ("{l: [1]}", "{l: [1]}", "{l: [9]}", "{l: [9]}"),
         ("{l: [1]}", "{}", "{l: [9]}", "{}"),
         ("{l: [1]}", "{l: [1]}", "{}", "{}"),
-        // Quotes within a list count as a change, those of a scalar do not.
+        // Changed quotes are a change within a list, but not for a scalar.
         ("{l: [1]}", "{l: ['1']}", "{l: [9]}", "{l: ['1']}"),
     ];
     check(&table, &kyaml());
@@ -90,9 +90,9 @@ fn entries_merge_by_their_keys() {
             "[{name: a, image: x}, {name: b}]",
             "[{name: b}]",
         ),
-        // Fields that dest added to a removed entry stay, with the key after them.
+        // Fields that dest added to a removed entry stay. The key is added after them.
         ("[{name: a, image: x}]", "[]", "[{name: a, image: x, args: [1]}]", "[{args: [1], name: a}]"),
-        // An entry that dest removed is restored with its changed fields.
+        // An entry that was removed in dest is restored with its changed fields.
         (
             "[{name: a, image: x, args: [1]}]",
             "[{name: a, image: y, args: [1]}]",

@@ -143,7 +143,7 @@ fn a_url_is_tried_as_a_file_first() {
         panic!("a file");
     };
     assert!(root(&checkout).expect("a directory").path().ends_with("base"));
-    // A page that is neither a manifest nor a repository: the error has both reasons.
+    // The page is neither a manifest nor a repository, so the error has both reasons.
     let error = resource("site/page").expect_err("neither");
     assert!(error.message().starts_with("`git fetch` for http://127.0.0.1"), "{error}");
     assert!(

@@ -78,7 +78,7 @@ const TEXTS: &[&str] =
 const PLAIN: &[&str] =
     &["1", "true", "null", "~", "", "1.50", "0x1F", "2020-01-01", "word", "two words", "on", ".inf"];
 
-/// Creates a random value that occurs in no text.
+/// Creates a random value that does not occur in a text.
 fn tree(dice: &mut Dice, depth: usize) -> Node {
     match dice.roll(if depth == 0 { 5 } else { 9 }) {
         0..=1 => Node::plain(dice.pick(PLAIN)),
@@ -98,13 +98,13 @@ fn root(dice: &mut Dice, depth: usize) -> Node {
     Node::map(map)
 }
 
-/// Writes a tree in a random layout, with a distinct comment on most lines that have a leaf.
+/// Writes a tree in a random layout. Most lines with a leaf get a distinct comment.
 struct RandomLayout<'d, 'b> {
     dice: &'d mut Dice<'b>,
     out: String,
     comments: usize,
     anchors: usize,
-    /// The anchors of complete values, and whether the value is a map.
+    /// The anchors of complete values, with true for maps.
     complete: Vec<(usize, bool)>,
 }
 
@@ -192,7 +192,7 @@ impl RandomLayout<'_, '_> {
         let anchor = self.anchors;
         self.out.push_str(&format!(" &x{anchor}"));
         if indicator == Indicator::Dash && node.scalar_text().is_none() && !is_empty(node) {
-            // On the same line it would belong to the first name.
+            // On the same line, it would belong to the first name.
             self.below(node, column, indicator);
         } else {
             self.content(node, column, indicator);
@@ -324,7 +324,7 @@ fn text(dice: &mut Dice) -> String {
     out
 }
 
-/// Applies a random change somewhere below a node.
+/// Applies a random change to a value below a node.
 fn change(dice: &mut Dice, node: &mut Node) {
     let len = node.as_map().map_or_else(|| node.as_list().map_or(0, Vec::len), Map::len);
     if len > 0 && dice.roll(4) > 0 {
@@ -360,8 +360,8 @@ fn change(dice: &mut Dice, node: &mut Node) {
     }
 }
 
-/// Collects the lines of block-style leaves that are unchanged: they come from the same location, and no list
-/// or map around them was replaced. Leaves after a dash are omitted.
+/// Collects the lines of unchanged leaves in block style: they come from the same location, and no surrounding list or
+/// map was replaced. Leaves after a dash are omitted.
 fn kept_lines<'t>(text: &'t str, before: &Node, after: &Node, out: &mut Vec<&'t str>) {
     use crate::yaml::Style;
     if before.meta.style == Style::Flow || before.span() != after.span() || before.meta.is_aliased {
@@ -389,8 +389,8 @@ fn kept_lines<'t>(text: &'t str, before: &Node, after: &Node, out: &mut Vec<&'t 
     }
 }
 
-/// Returns true if there is new text to which blank lines below belong. Where it meets blank lines left by a
-/// removed value, the document must be rewritten completely.
+/// Returns true if there is new text to which blank lines below would belong. If there are blank lines of a removed
+/// value below it, the document must be rewritten completely.
 fn has_open_text(node: &Node) -> bool {
     let is_open = |text: &str| text.ends_with("\n\n") || text == "\n";
     match (node.as_map(), node.as_list()) {
@@ -419,7 +419,7 @@ fn reading() -> impl Strategy<Value = Reading> {
     prop_oneof![Just(Reading::Kustomize), Just(Reading::Kubectl)]
 }
 
-/// Runs a thousand cases, or `PROPTEST_CASES` if that is more.
+/// Returns a configuration that runs a thousand cases, or `PROPTEST_CASES` if that is more.
 fn config() -> ProptestConfig {
     let default = fixed_cases();
     ProptestConfig { cases: default.cases.max(1000), failure_persistence: None, ..default }
@@ -447,7 +447,7 @@ proptest! {
         }
         let mut lines = Vec::new();
         kept_lines(&text, &before[0], &after, &mut lines);
-        // The first field of a map after a dash moves up to the dash.
+        // The first field of a map after a dash moves up to the line of the dash.
         let bare = |line: &'_ str| line.trim_start_matches([' ', '-']).to_string();
         let has: std::collections::HashSet<_> = edited.lines().map(bare).collect();
         for line in lines {

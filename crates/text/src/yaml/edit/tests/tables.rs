@@ -339,7 +339,7 @@ fn roots_can_change_their_type() {
     ]);
 }
 
-/// Returns the text after each document is replaced, if a replacement is given.
+/// Returns the text after some of its documents are replaced.
 fn with_documents(text: &str, after: &[Option<&str>]) -> String {
     with_documents_as(Reading::Kustomize, text, after)
 }
@@ -398,7 +398,7 @@ const DOCUMENTS: &[(&str, &[Option<&str>], &str)] = &[
     ("a: |+\n  x\n\n---\nb: 2\n", &[Some("a: z"), KEEP], "a: z\n---\nb: 2\n"),
     ("\u{feff}a: 1\n---\nb: 2\n", &[None, KEEP], "\u{feff}b: 2\n"),
     ("a: 1\u{2028}---\nb: 2\n", &[KEEP, KEEP], "a: 1\u{2028}---\nb: 2\n"),
-    // A byte order mark before `---` is part of the empty document before it.
+    // A byte order mark before `---` is part of the previous, empty document.
     ("a: 1\n---\n\u{feff}---\nb: 2\n", &[KEEP, KEEP, KEEP], "a: 1\n---\n\u{feff}---\nb: 2\n"),
     ("a: 1\n---\n\u{feff}---\nb: 2\n", &[KEEP, Some("x: 1"), KEEP], "a: 1\n---\nx: 1\n---\nb: 2\n"),
     ("a: 1\n---\n\u{feff}---\nb: 2\n", &[KEEP, KEEP, None], "a: 1\n---\n\u{feff}"),
@@ -420,7 +420,7 @@ fn a_document_that_cannot_be_edited_is_rewritten_alone() {
     let edited = with_documents(text, &[Some("="), Some("a: \"x\\n   \\n\"\nb: 1\nc: 2"), Some("=")]);
     assert!(edited.starts_with("z:   1\n---\n"), "{edited}");
     assert!(edited.ends_with("---\ny:   1\n"), "{edited}");
-    // A line break after `x` would belong to its value.
+    // If a line break were added after `x`, it would belong to the value.
     assert_eq!(changed("a: |\n  x", ". + b: 1"), "a: |-\n  x\nb: 1\n");
 }
 
@@ -492,7 +492,7 @@ fn long_lists_take_linear_time() {
         let edited = changed(text, &format!("- {path}7;;{path}19000 > 3;;- {path}15000"));
         assert!(edited.len() < text.len(), "{path}");
     }
-    // Far above the expected time, and far below the time of a quadratic algorithm.
+    // The limit is far above the expected time, and far below the time of a quadratic algorithm.
     assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
 }
 
@@ -507,14 +507,14 @@ fn documents_are_written_as_they_were_parsed() {
 #[test]
 fn comments_in_brackets_stay_with_their_entries() {
     check(&[
-        // A removed entry takes its own comment with it, and no other.
+        // The comment of a removed entry is also removed, but no other comment.
         ("a: [\n  x, y, # y\n  z]\n", "- a/2", "a: [\n  x, y # y\n  ]\n"),
         ("a: [\n  x, y, # y\n  z]\n", "- a/1", "a: [\n  x, z]\n"),
         ("a: [x, # x\n  y, # y\n  z # z\n  ]\n", "- a/2", "a: [x, # x\n  y # y\n  ]\n"),
         ("a: [x, # x\n  y, # y\n  z # z\n  ]\n", "- a/2;;- a/1", "a: [x # x\n  ]\n"),
         ("a: [x, y,\n  # z\n  z]\n", "- a/1", "a: [x, \n  # z\n  z]\n"),
         ("a: {x: 1, # x\n  y: 2}\n", "- a/y", "a: {x: 1 # x\n  }\n"),
-        // A moved entry takes its comment with it.
+        // The comment of a moved entry is also moved.
         ("a: [\n  x, # x\n  # above y\n  y\n]\n", "a/1 > 0", "a: [\n  # above y\n  y,\n  x # x\n]\n"),
         ("a: [x, # x\n  y] # a\n", "a/1 > 0", "a: [\n  y,\n  x # x\n] # a\n"),
         ("a: [ # a\n  x,\n  y, # y\n  # end\n]\n", "a/1 > 0", "a: [ # a\n  y, # y\n  x,\n  # end\n]\n"),

@@ -9,13 +9,13 @@ use super::bytes::{Mark, ends_word};
 use super::scalar::{self, MAX_KEY, Plain, Stop};
 use crate::yaml::events::{CommentEvents, EventOptions, EventPosition, FinalLineBreak, Receiver};
 
-/// The largest number of open maps and lists. The parser allows more, and reports its limit.
+/// The maximum number of open maps and lists. The parser allows more, and reports when its limit is exceeded.
 pub(super) const MAX_LEVELS: usize = 200;
 
 /// An open block map or list.
 #[derive(Clone, Copy)]
 pub(super) struct Frame {
-    /// Column of its keys or dashes.
+    /// The column of its keys or dashes.
     indent: isize,
     pub is_map: bool,
 }
@@ -25,13 +25,13 @@ pub(super) struct Frame {
 pub(super) enum Expected {
     /// The root of the first document, which has no `---`.
     FirstRoot,
-    /// The root of a document, after the `---` that ends here.
+    /// The root of a document. The position is that after its `---`.
     Root(Mark),
-    /// The value of a key, with the position of its colon.
+    /// The value of a key. The position is that of its colon.
     Value(Mark),
-    /// An entry of a list, with the position after its dash, blanks and comment.
+    /// An entry of a list. The position is that after its dash, spaces and comment.
     Entry(Mark),
-    /// No value: the next key or dash, or the end of the document.
+    /// No value but the next key or dash, or the end of the document.
     Nothing,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Comment {
     pub start: usize,
     pub end: usize,
     pub line: usize,
-    /// Set if it follows a token on its line.
+    /// True if it follows a token on its line.
     pub is_right: bool,
 }
 
@@ -59,11 +59,11 @@ pub(super) struct BlockReader<'t, R> {
     pub(super) at: usize,
     pub(super) line: usize,
     pub(super) receiver: R,
-    /// End of the last event that is not a comment.
+    /// The end of the last event that is not a comment.
     pub(super) last: Mark,
     pub(super) frames: Vec<Frame>,
     pub(super) expected: Expected,
-    /// Comments after a key or dash, until it is known that a value follows.
+    /// The comments after a key or dash. They are held back until it is known if a value follows.
     pub(super) held: Vec<Comment>,
     pub(super) has_comments: bool,
     adds_break: bool,
@@ -128,7 +128,7 @@ impl<'t, R: Receiver> BlockReader<'t, R> {
         self.byte() == Some(b'-') && ends_word(self.bytes, self.at + 1)
     }
 
-    /// Reads a line from its first token on.
+    /// Reads a line from its first token.
     pub(super) fn token(&mut self, column: isize) -> Option<()> {
         let is_dash = self.is_dash();
         match self.expected {
@@ -157,7 +157,7 @@ impl<'t, R: Receiver> BlockReader<'t, R> {
         None
     }
 
-    /// Reads a key, and its value if that is on the same line.
+    /// Reads a key, and its value if it is on the same line.
     fn key_line(&mut self) -> Option<()> {
         let scalar = if let Some(b'"' | b'\'') = self.byte() {
             self.quoted(self.least())?
@@ -169,7 +169,7 @@ impl<'t, R: Receiver> BlockReader<'t, R> {
         if self.is_colon() { self.key(scalar) } else { None }
     }
 
-    /// Returns the least column of the lines that continue a scalar.
+    /// Returns the minimum column of the lines that continue a scalar.
     fn least(&self) -> usize {
         usize::try_from(self.indent() + 1).unwrap_or_default().max(1)
     }
@@ -190,14 +190,14 @@ impl<'t, R: Receiver> BlockReader<'t, R> {
         Some(Scalar { value: quoted.value, style, from, to })
     }
 
-    /// Takes a plain scalar on one line.
+    /// Reads a plain scalar on one line.
     pub(super) fn plain(&mut self, from: Mark, plain: &Plain) -> Scalar<'t> {
         self.at = plain.stop_at;
         let value = Cow::Borrowed(&self.text[from.at..plain.end]);
         Scalar { value, style: ScalarStyle::Plain, from, to: Mark { at: plain.end, ..from } }
     }
 
-    /// Takes a plain scalar, and the lines that continue it.
+    /// Reads a plain scalar and the lines that continue it.
     fn plain_lines(&mut self, from: Mark, plain: &Plain) -> Option<Scalar<'t>> {
         let Some(continued) = scalar::continued_plain(self.text, from.at, plain, self.least()) else {
             return (plain.stop == Stop::LineEnd).then(|| self.plain(from, plain));
@@ -210,7 +210,7 @@ impl<'t, R: Receiver> BlockReader<'t, R> {
         Some(Scalar { value: Cow::Owned(continued.value), style: ScalarStyle::Plain, from, to })
     }
 
-    /// Passes on a key, and reads the value after the colon at this position.
+    /// Emits a key, and reads the value after the colon at this position.
     fn key(&mut self, scalar: Scalar<'t>) -> Option<()> {
         if self.at - scalar.from.at > MAX_KEY || scalar.from.line < self.line {
             return None;
@@ -304,7 +304,7 @@ impl<'t, R: Receiver> BlockReader<'t, R> {
         (self.frames.len() <= MAX_LEVELS).then_some(())
     }
 
-    /// Reads the first line of a list, from its dash on.
+    /// Reads the first line of a list from its dash.
     fn list(&mut self, column: isize) -> Option<()> {
         let at = self.mark();
         self.begin_root(at, at)?;
@@ -316,8 +316,8 @@ impl<'t, R: Receiver> BlockReader<'t, R> {
         self.entry_line(column, is_at_key)
     }
 
-    /// Reads a list entry from its dash on. A list at the indentation of its key begins after the dash and the comment
-    /// on its line, as in the parser.
+    /// Reads a list entry from its dash. A list at the indentation of its key begins after the dash and the comment on
+    /// its line, as in the parser.
     fn entry_line(&mut self, column: isize, begins_list: bool) -> Option<()> {
         let dash = self.at;
         self.at += 1;
@@ -342,7 +342,7 @@ impl<'t, R: Receiver> BlockReader<'t, R> {
         self.end_line()
     }
 
-    /// Reads a block scalar from its header on.
+    /// Reads a block scalar from its header.
     fn block_scalar(&mut self) -> Option<()> {
         let header = block_scalar::header(self.bytes, self.at)?;
         let style = if self.byte() == Some(b'>') { ScalarStyle::Folded } else { ScalarStyle::Literal };

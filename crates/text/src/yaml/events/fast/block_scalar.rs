@@ -5,13 +5,13 @@ use super::bytes::ends_word;
 /// A block scalar.
 pub(super) struct BlockScalar {
     pub value: String,
-    /// Position of its first text.
+    /// The position of its first text.
     pub start: usize,
-    /// Line of `start`, counted from the line of the header.
+    /// The line of `start`, counted from the line of the header.
     pub start_line: usize,
-    /// Position after its last line and the indentation of the next line.
+    /// The position after its last line and the indentation of the next line.
     pub end: usize,
-    /// Line of `end`, counted from the line of the header.
+    /// The line of `end`, counted from the line of the header.
     pub end_line: usize,
 }
 
@@ -61,7 +61,7 @@ struct Lines<'t> {
 
 impl Header {
     /// Reads the lines of a scalar from the first line after its header. `parent` is the indentation of the enclosing
-    /// map or list, or -1. `adds_break` is set if a break is added to a last line without one.
+    /// map or list, or -1. With `adds_break`, a line break is added to a last line without one.
     pub fn scalar(&self, text: &str, from: usize, parent: isize, adds_break: bool) -> Option<BlockScalar> {
         let mut lines = Lines { text, at: from, line: 1, indent: 0, column: 0 };
         let least = usize::try_from(parent + 1).unwrap_or_default();
@@ -79,7 +79,7 @@ impl Header {
         let mut value = String::new();
         self.content(&mut lines, blank, &mut value)?;
         if lines.at == text.len() && !text.ends_with('\n') {
-            // Blanks in the last line may be a line of the scalar.
+            // White space on the last line may be a line of the scalar.
             let last_line = text.rfind('\n').map_or(text, |end| &text[end + 1..]);
             if last_line.trim_start_matches(' ').is_empty() {
                 return None;
@@ -126,7 +126,7 @@ fn push_breaks(value: &mut String, count: usize) {
 }
 
 impl<'t> Lines<'t> {
-    /// Takes the rest of the line and its break.
+    /// Returns the rest of the line with its line break, and advances to the next line.
     fn take(&mut self) -> &'t str {
         let rest = &self.text[self.at..];
         let length = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
@@ -149,8 +149,8 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// Skips blank lines, and sets the indentation to that of the first line with text, but at least `least`. Returns
-    /// the number of blank lines. Declines blank lines that are longer than the indentation.
+    /// Skips blank lines, and sets the indentation to that of the first line with text, but at least to `least`.
+    /// Returns the number of blank lines. Declines the text if a blank line is longer than the indentation.
     fn find_indent(&mut self, least: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let (mut count, mut longest) = (0, 0);

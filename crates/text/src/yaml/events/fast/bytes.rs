@@ -1,6 +1,6 @@
-//! Positions in a text, and its spaces.
+//! Positions in a text, and functions for its spaces.
 
-/// A position in the text and its line, counted from 1.
+/// A position in the text, and its line, starting at 1.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     pub at: usize,
@@ -25,7 +25,7 @@ pub(super) fn count_spaces(bytes: &[u8], at: usize) -> usize {
     end - at
 }
 
-/// Returns true if a word ends before a position: at a space, or the end of a line or of the text.
+/// Returns true if a word ends before a position, because there is a space or the end of a line or of the text.
 pub(super) fn ends_word(bytes: &[u8], at: usize) -> bool {
     matches!(bytes.get(at), None | Some(b' ' | b'\n'))
 }

@@ -14,10 +14,10 @@ use crate::yaml::events::{
 /// An event, its byte range, and its first and last line.
 type Recorded = (String, Range<usize>, usize, usize);
 
-/// Compares the events of a text as they are read for each program. Returns false if the text is left to the parser.
+/// Compares the events of a text for each program. Returns false if this reader declines the text.
 ///
 /// # Errors
-/// The events differ, or the parser rejects the text. The message names the first difference.
+/// The events differ, or the parser rejects the text. The message contains the first difference.
 pub fn compare_readers(text: &str) -> Result<bool, String> {
     let kustomize = EventOptions {
         comments: CommentEvents::Emitted,
@@ -49,7 +49,7 @@ struct Recording(Vec<Recorded>);
 impl Receiver for Recording {
     fn event(&mut self, event: Event<'_>, at: &EventPosition) -> diagnostic::Result<()> {
         let event = match event {
-            // No code distinguishes the comments that have their own line.
+            // It is not significant if a comment is alone on its line.
             Event::Comment(text, placement) => format!("{text} {}", placement == Placement::Right),
             other => format!("{other:?}"),
         };

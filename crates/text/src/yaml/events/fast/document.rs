@@ -19,7 +19,7 @@ enum Line {
 }
 
 impl<R: Receiver> BlockReader<'_, R> {
-    /// Reads the whole text. Returns none to decline it.
+    /// Reads the whole text. Returns `None` to decline it.
     pub fn read(mut self) -> Option<R> {
         self.emit(Event::StreamStart, self.mark(), self.mark())?;
         loop {
@@ -45,7 +45,7 @@ impl<R: Receiver> BlockReader<'_, R> {
             self.at += count_spaces(self.bytes, start);
             match self.byte() {
                 None => {
-                    // The parser always gets a line break at the end.
+                    // The parser's input always ends with a line break.
                     self.line += usize::from(self.at > start || self.bytes.is_empty());
                     return Some(Line::End);
                 }
@@ -73,7 +73,7 @@ impl<R: Receiver> BlockReader<'_, R> {
         (rest.starts_with(b"-")).then_some(Line::Token(0))
     }
 
-    /// Passes on the comment at this position, or holds it back until the value before it is known.
+    /// Emits the comment at this position, or holds it back until the value before it is known.
     pub(super) fn comment(&mut self, is_right: bool) -> Option<()> {
         let start = self.at;
         self.at =
@@ -97,7 +97,7 @@ impl<R: Receiver> BlockReader<'_, R> {
         self.receiver.event(Event::Comment(text, placement), &position).ok()
     }
 
-    /// Passes on the comments that were held back.
+    /// Emits the comments that were held back.
     pub(super) fn emit_held(&mut self) -> Option<()> {
         if self.held.is_empty() {
             return Some(());
@@ -105,7 +105,7 @@ impl<R: Receiver> BlockReader<'_, R> {
         std::mem::take(&mut self.held).iter().try_for_each(|comment| self.emit_comment(comment))
     }
 
-    /// Reads the rest of a line: blanks and a comment.
+    /// Reads the rest of a line: spaces and a comment.
     pub(super) fn end_line(&mut self) -> Option<()> {
         self.skip_spaces();
         match self.byte() {
@@ -127,7 +127,7 @@ impl<R: Receiver> BlockReader<'_, R> {
         self.end_line()
     }
 
-    /// Closes everything at the end of a document.
+    /// Closes all open values at the end of a document.
     fn end_document(&mut self) -> Option<()> {
         match self.expected {
             Expected::FirstRoot => return Some(()),
@@ -146,7 +146,7 @@ impl<R: Receiver> BlockReader<'_, R> {
         self.emit(event, self.mark(), self.mark())
     }
 
-    /// Passes on an empty value, and the comments after it.
+    /// Emits an empty value and the comments after it.
     pub(super) fn end_empty(&mut self) -> Option<()> {
         let expected = std::mem::replace(&mut self.expected, Expected::Nothing);
         if let Expected::Value(at) | Expected::Entry(at) = expected {

@@ -1,4 +1,4 @@
-//! Flow maps and lists, and so JSON.
+//! Flow maps and lists, which include JSON.
 
 use granit_parser::{Event, StructureStyle};
 
@@ -8,9 +8,9 @@ use super::scalar::{self, MAX_KEY, Stop};
 use crate::yaml::events::Receiver;
 
 impl<'t, R: Receiver> BlockReader<'t, R> {
-    /// Reads a flow collection from its bracket on.
+    /// Reads a flow collection from its bracket.
     pub(super) fn flow(&mut self) -> Option<()> {
-        // For each open collection, true if it is a map.
+        // True for each open collection that is a map.
         let mut open = Vec::new();
         self.open_bracket(&mut open)?;
         while let Some(&is_map) = open.last() {
@@ -28,7 +28,7 @@ impl<'t, R: Receiver> BlockReader<'t, R> {
         Some(())
     }
 
-    /// Skips white space, also between lines.
+    /// Skips white space, including that between lines.
     fn flow_blanks(&mut self) -> Option<()> {
         loop {
             self.skip_spaces();
@@ -62,7 +62,7 @@ impl<'t, R: Receiver> BlockReader<'t, R> {
         }
     }
 
-    /// Passes on the event of a bracket.
+    /// Emits the event of a bracket.
     fn bracket(&mut self, event: Event<'t>) -> Option<()> {
         let from = self.mark();
         self.at += 1;
@@ -91,7 +91,7 @@ impl<'t, R: Receiver> BlockReader<'t, R> {
         Some(())
     }
 
-    /// Reads a key, its colon and the blanks after it.
+    /// Reads a key, its colon and the spaces after it.
     fn flow_key(&mut self) -> Option<()> {
         let start = self.at;
         let scalar = if let Some(b'"' | b'\'') = self.byte() {

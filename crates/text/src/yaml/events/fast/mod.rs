@@ -1,8 +1,8 @@
-//! Reads the common part of YAML in one pass over the bytes, without a queue of tokens.
+//! Reads common YAML in one pass over the bytes, without a queue of tokens.
 //!
-//! This reader passes on the same events, with the same positions, as the parser with all the checks and rewrites of the
-//! enclosing module. It declines a text in which it meets anything else than the constructs below, and any text that may
-//! be wrong. The parser then reads the text from its start, so that every error message comes from one source.
+//! This reader emits the same events, with the same positions, as the parser with all checks and rewrites of the
+//! enclosing module. It declines a text that contains constructs other than those below, and any text that may be
+//! invalid. The parser then reads the text from its start, so that all error messages come from the parser.
 //!
 //! | construct | read here | left to the parser |
 //! |---|---|---|
@@ -18,8 +18,9 @@
 //! | comments | all others | within flow collections |
 //! | anchors, aliases, tags | | all |
 //!
-//! `document` reads documents, lines and comments, `block` maps and lists by their indentation, `flow` the content of
-//! brackets, `scalar` plain and quoted scalars, `block_scalar` the others. `bytes` has what they share.
+//! `document` reads documents, lines and comments, `block` reads maps and lists by their indentation, `flow` reads the
+//! content of brackets, `scalar` reads plain and quoted scalars, and `block_scalar` reads the others. `bytes` contains
+//! common functions.
 
 mod block;
 mod block_scalar;
@@ -38,7 +39,7 @@ pub use compare::compare_readers;
 use self::block::BlockReader;
 use super::{EventOptions, Receiver};
 
-/// Passes the events of a text to a receiver as [`super::read_events`] does. Returns none if the text needs the parser,
+/// Passes the events of a text to a receiver like [`super::read_events`]. Returns `None` if the text needs the parser,
 /// or if the receiver fails.
 pub(super) fn read_events<R: Receiver>(text: &str, options: EventOptions, receiver: R) -> Option<R> {
     if !has_only_common_characters(text) {
@@ -47,8 +48,8 @@ pub(super) fn read_events<R: Receiver>(text: &str, options: EventOptions, receiv
     BlockReader::new(text, options, receiver).read()
 }
 
-/// Returns false if a text may contain characters that the parser treats in a special way: control characters, additional
-/// line breaks, byte order marks and characters that YAML does not allow.
+/// Returns false if a text may contain characters that the parser treats specially: control characters, additional line
+/// breaks, byte order marks and characters that YAML does not allow.
 fn has_only_common_characters(text: &str) -> bool {
     let classes = classes(text.as_bytes());
     classes & CONTROL == 0 && (classes & LONG == 0 || !has_rare_character(text.as_bytes()))
@@ -63,7 +64,7 @@ const LONG: u8 = 1 << 7;
 fn classes(bytes: &[u8]) -> u8 {
     const BLOCK: usize = 32;
 
-    // Without branches, so that the compiler uses vector instructions.
+    // The loop has no branches, so that the compiler uses vector instructions.
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
     let mut seen = [0; BLOCK];
     for block in blocks {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::bytes::{count_spaces, ends_word};
 
-/// The longest key, in bytes. The parser allows a little more, in characters.
+/// The maximum length of a key in bytes. The parser allows slightly more, in characters.
 pub(super) const MAX_KEY: usize = 900;
 
 /// The token after a plain scalar.
@@ -22,7 +22,7 @@ pub(super) enum Stop {
 pub(super) struct Plain {
     pub end: usize,
     pub stop: Stop,
-    /// Position of the colon, the comment, the comma or the end of the line.
+    /// The position of the colon, the comment, the comma or the end of the line.
     pub stop_at: usize,
 }
 
@@ -75,7 +75,7 @@ fn rest_of_plain(bytes: &[u8], mut at: usize) -> Plain {
     Plain { end: trimmed_end(bytes, at), stop, stop_at: at }
 }
 
-/// Reads a plain scalar inside brackets. libyaml treats `?` and some colons in a special way there.
+/// Reads a plain scalar inside brackets, in which libyaml treats `?` and some colons specially.
 pub(super) fn flow_plain(bytes: &[u8], start: usize) -> Option<Plain> {
     let first = *bytes.get(start)?;
     let is_flow = |at: usize| bytes.get(at).is_some_and(|byte| is_bracket(*byte));
@@ -119,13 +119,14 @@ pub(super) struct Quoted<'t> {
 
 /// The break between two lines of a scalar.
 struct Break {
-    /// Start of the text on the next line.
+    /// The start of the text on the next line.
     next: usize,
     /// The number of blank lines.
     blank: usize,
 }
 
-/// Skips the line breaks and the indentation before the next line with text. Declines lines before column `least`.
+/// Skips the line breaks and the indentation before the next line with text. Declines the text if a line begins before
+/// column `least`.
 fn skip_breaks(bytes: &[u8], at: usize, least: usize) -> Option<Break> {
     let (mut next, mut blank) = (at + 1, 0);
     loop {
@@ -158,7 +159,8 @@ pub(super) struct Continued {
     pub breaks: usize,
 }
 
-/// Reads the lines that continue a plain scalar, which begin at least in column `least`. Returns none if there are none.
+/// Reads the lines that continue a plain scalar. They begin at least in column `least`. Returns `None` if there are
+/// none.
 pub(super) fn continued_plain(text: &str, start: usize, first: &Plain, least: usize) -> Option<Continued> {
     let bytes = text.as_bytes();
     let mut continued = None::<Continued>;
@@ -254,7 +256,7 @@ fn with_rest(value: Option<String>, rest: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the character for an escape, and the length of the escape after the backslash.
+/// Returns the character of an escape, and the length of the escape after the backslash.
 fn escaped(text: &str, at: usize) -> Option<(char, usize)> {
     let c = match text.as_bytes().get(at)? {
         b'n' => '\n',
@@ -271,7 +273,7 @@ fn escaped(text: &str, at: usize) -> Option<(char, usize)> {
     Some((c, 1))
 }
 
-/// Returns none for surrogates, which come in pairs.
+/// Parses a hexadecimal escape. Returns `None` for surrogates, which occur in pairs.
 fn hex(text: &str, at: usize, digits: usize) -> Option<(char, usize)> {
     let code = text.get(at..at + digits).filter(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
     Some((char::from_u32(u32::from_str_radix(code, 16).ok()?)?, digits + 1))

@@ -1,8 +1,8 @@
-//! Tables of texts that this reader reads, and of those that it leaves to the parser.
+//! Tables of texts that this reader reads, and of texts that it declines.
 
 use super::compare::compare_readers;
 
-/// Texts that are read, with events equal to those of the parser.
+/// Texts that are read, with the same events as those of the parser.
 const READ: &[&str] = &[
     "",
     "\n  \n",
@@ -41,7 +41,7 @@ const READ: &[&str] = &[
     "a: [\n  b,\nc ]\nd: {e:\n f}\n",
 ];
 
-/// Texts that are left to the parser, valid or not.
+/// Texts that are declined, valid or not.
 const DECLINED: &[&str] = &[
     "a: &x b\nc: *x\n",
     "a: !!str 1\n",

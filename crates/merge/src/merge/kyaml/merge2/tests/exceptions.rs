@@ -1,4 +1,4 @@
-//! List merges without silent losses.
+//! List merges without silent data loss.
 
 use crate::merge::kyaml::testing::{expected, format_data, node, outcome};
 use crate::merge::options::{InferKeys, ListOrder, MergeOptions};
@@ -121,7 +121,7 @@ fn entries_without_unique_keys_are_errors() {
         ("null", "[{name: b}, {name: b}]", "DuplicateMergeKey"),
     ];
     check(CONTAINERS, &table);
-    // The schema's default for the name is an empty text.
+    // The schema's default for the name is an empty string.
     check(
         SECRETS,
         &[("[{name: a}]", "[{}]", "MissingMergeKey"), ("[{name: a}]", "[{name: []}]", "MissingMergeKey")],

@@ -5,8 +5,8 @@ use crate::merge::options::{InferKeys, ListOrder, MergeOptions};
 use crate::merge::{Exceptions, merge2};
 use crate::schema::Schema;
 
-/// Manifests with a list at `LIST`: merged by `name`, by `port` and `protocol`, by the entries' own text, and
-/// unknown.
+/// Manifests with a list at `LIST`. The lists are merged by `name`, by `port` and `protocol`, by the entries' own text,
+/// and without a schema.
 const CONTAINERS: &str = "{apiVersion: v1, kind: Pod, spec: {containers: LIST}}";
 const PORTS: &str = "{apiVersion: v1, kind: Service, spec: {ports: LIST}}";
 const FINALIZERS: &str = "{apiVersion: v1, kind: Pod, metadata: {finalizers: LIST}}";
@@ -70,7 +70,7 @@ fn appended_entries_go_last() {
 #[test]
 fn entries_lost_by_kustomize_are_lost() {
     let table = [
-        // An entry without the key clears the list; an entry of dest without it removes all others.
+        // An entry without the key clears the list. An entry of dest without the key removes all others.
         ("[{name: a}, {name: b}]", "[{image: x}]", "[]"),
         ("[{name: a}, {image: x}, {name: b}]", "[{name: c}]", "[{image: x}]"),
         ("[{name: a, image: x}, {name: b}, {name: a}]", "[{name: b}]", "[{name: b}, {name: a}]"),
@@ -81,7 +81,7 @@ fn entries_lost_by_kustomize_are_lost() {
     ];
     check(CONTAINERS, &table, &MergeOptions::kustomize(Exceptions::None));
     let ports = [
-        // One key that no entry has; then two keys, where changed entries keep their position.
+        // First a single key that no entry has. Then two keys: changed entries keep their index.
         (
             "[{port: 1}, {port: 2}]",
             "[{port: 2, name: x}, {port: 3}]",
@@ -92,7 +92,7 @@ fn entries_lost_by_kustomize_are_lost() {
             "[{port: 1, protocol: UDP, name: x}, {port: 3, protocol: TCP}]",
             "[{port: 3, protocol: TCP}, {port: 1, protocol: TCP}, {port: 1, protocol: UDP, name: x}]",
         ),
-        // If one side lacks the protocol, the entry that matches is not the one intended.
+        // If one side lacks the protocol, another entry than the intended one matches.
         ("[{port: 1}]", "[{port: 1, protocol: UDP, name: x}]", "[{port: 1}]"),
         ("[{port: 1, protocol: UDP}]", "[{port: 1, name: x}]", "[{port: 1, protocol: UDP}]"),
     ];

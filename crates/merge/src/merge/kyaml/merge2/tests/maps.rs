@@ -38,7 +38,7 @@ fn nulls_remove_fields_and_are_not_output() {
         ("{a: [1]}", "{a: null}", "{}"),
         ("{}", "{a: {b: {c: null}, d: null}}", "{a: {b: {}}}"),
         ("{}", "{a: [null, {b: null}]}", "{a: [null, {b: null}]}"),
-        // Outside of the patch, an explicit null stays and an empty value is removed.
+        // Where the patch has no value, an explicit null stays and an empty value is removed.
         ("a:\nb: null\nc: {d: ~, e: }\n", "{x: 1}", "{b: null, c: {d: null}, x: 1}"),
         ("{a: [{b: }]}", "{x: 1}", "{a: [{b: null}], x: 1}"),
     ];
