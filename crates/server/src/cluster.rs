@@ -1,5 +1,6 @@
 //! The cluster that tests create.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
@@ -63,7 +64,7 @@ impl TestCluster {
                 watches: 0,
                 interrupted: 0,
                 faults: Vec::new(),
-                log: Vec::new(),
+                log: VecDeque::new(),
             })),
         };
         for name in NAMESPACES {

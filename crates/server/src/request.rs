@@ -1,6 +1,5 @@
 //! Requests: the resource of a path, the verb, and the options of the query.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -72,14 +71,9 @@ impl Request {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
-    /// Returns the media type of the body without parameters.
-    pub(crate) fn content_type(&self) -> Cow<'_, str> {
-        let text = self.header(&CONTENT_TYPE);
-        let media_type = text.split(';').next().unwrap_or_default().trim();
-        if media_type.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            return media_type.to_ascii_lowercase().into();
-        }
-        media_type.into()
+    /// Returns the media type of the body without parameters. Servers ignore its case, except for patches.
+    pub(crate) fn content_type(&self) -> &str {
+        self.header(&CONTENT_TYPE).split(';').next().unwrap_or_default().trim()
     }
 
     pub(crate) fn accept(&self) -> &str {

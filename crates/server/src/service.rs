@@ -76,6 +76,9 @@ where
     }
 }
 
+/// Maximum number of requests in the log, about 20 MB. Older ones are dropped.
+const MAX_LOG: usize = 100_000;
+
 /// The size of the largest body that servers read.
 const MAX_BODY: usize = 3 << 20;
 
@@ -154,7 +157,10 @@ fn log(locked: &mut Shared, request: &Request, target: Option<&Target>, code: u1
     let verb = target.map(|target| target.verb);
     let kind = target.map_or_else(String::new, |target| target.resource.gvk.kind.to_string());
     let (path, manager) = (request.uri.clone(), request.manager());
-    locked.log.push(LoggedRequest { verb, kind, path, code, manager });
+    if locked.log.len() == MAX_LOG {
+        locked.log.pop_front();
+    }
+    locked.log.push_back(LoggedRequest { verb, kind, path, code, manager });
 }
 
 fn respond(

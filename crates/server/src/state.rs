@@ -1,5 +1,6 @@
 //! The state of the cluster: objects, resources, types and settings.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -145,7 +146,7 @@ pub(crate) struct Shared {
     /// Watches with ids up to this one were interrupted.
     pub(crate) interrupted: u64,
     pub(crate) faults: Vec<Fault>,
-    pub(crate) log: Vec<LoggedRequest>,
+    pub(crate) log: VecDeque<LoggedRequest>,
 }
 
 impl State {

@@ -42,7 +42,7 @@ impl State {
         let old = in_version(&*self.object(target)?, &target.resource.gvk);
         let scale = scale_of(target, &old);
         let wanted = body::parse_json(&request.body)?;
-        let changed = match (target.verb, &*request.content_type()) {
+        let changed = match (target.verb, request.content_type()) {
             (Verb::Update, _) => wanted,
             (_, content_type) => {
                 use smp_merge::patch::json::{PatchType, apply};

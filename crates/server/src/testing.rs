@@ -105,16 +105,16 @@ impl TestCluster {
         self.lock().faults.clear();
     }
 
-    /// Returns the requests as a table, for messages of tests.
+    /// Returns the requests, at most the last 100,000, as a table, for messages of tests.
     #[must_use]
     pub fn request_table(&self) -> String {
-        faults::table(&self.lock().log)
+        faults::table(self.lock().log.make_contiguous())
     }
 
-    /// Returns the requests that were answered so far.
+    /// Returns the requests that were answered so far, at most the last 100,000.
     #[must_use]
     pub fn requests(&self) -> Vec<LoggedRequest> {
-        self.lock().log.clone()
+        self.lock().log.iter().cloned().collect()
     }
 
     /// Ends all open watches, as a server does that restarts.

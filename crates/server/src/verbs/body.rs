@@ -23,7 +23,7 @@ pub(crate) fn parse(request: &Request) -> Result<Value> {
 
 /// Parses the body of a request. Returns the paths of its repeated fields as well.
 fn parse_with_repeated(request: &Request) -> Result<(Value, Vec<String>)> {
-    let is_yaml = match &*request.content_type() {
+    let is_yaml = match &*request.content_type().to_ascii_lowercase() {
         "" | "application/json" => false,
         "application/yaml" => true,
         _ => return Err(Failure::unsupported_media_type(&ACCEPTED)),
