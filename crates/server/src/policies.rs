@@ -17,14 +17,14 @@ pub(crate) const BINDINGS: &str = "validatingadmissionpolicybindings.admissionre
 #[derive(Debug, Default)]
 pub(crate) struct Policies {
     compiled: BTreeMap<SmolStr, AdmissionPolicy>,
-    /// The bindings by their policies.
+    /// The policies by the names of their bindings.
     bindings: BTreeMap<String, BTreeMap<SmolStr, PolicyBinding>>,
     /// The policies by the names of their bindings.
     bound: FxHashMap<SmolStr, String>,
 }
 
 impl Policies {
-    /// Returns true if no policy is bound.
+    /// Compiles a stored policy or binding, or removes a deleted one.
     pub(crate) fn is_empty(&self) -> bool {
         self.bound.is_empty()
     }
@@ -52,7 +52,7 @@ impl Policies {
         }
     }
 
-    /// Returns what the policies say about a request.
+    /// Returns the decisions of the policies about a request.
     pub(crate) fn decisions(
         &self,
         request: &AdmissionRequest<'_>,

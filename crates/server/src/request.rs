@@ -24,7 +24,7 @@ pub(crate) struct Request {
     query: Vec<(String, String)>,
     headers: HeaderMap,
     pub(crate) body: Bytes,
-    /// The fault of the request.
+    /// The fault for the request.
     pub(crate) effect: Effect,
 }
 
@@ -32,7 +32,7 @@ impl Request {
     pub(crate) fn new(head: Parts, body: Bytes) -> Self {
         let query = form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes());
         let query = query.into_owned().collect();
-        // Names in paths have no characters that are encoded.
+        // Names in paths contain no encoded characters.
         let uri = head.uri.path_and_query().map_or_else(String::new, ToString::to_string);
         Self {
             method: head.method,
@@ -69,7 +69,7 @@ impl Request {
         self.header(&ACCEPT)
     }
 
-    /// Returns the options of a change, as its query has them.
+    /// Returns the options of a change from the query.
     pub(crate) fn sent_options(&self) -> Value {
         let mut options = Map::new();
         for name in ["fieldManager", "fieldValidation"] {
@@ -101,12 +101,12 @@ impl Request {
     }
 }
 
-/// The resource of a request, and the part of it that is meant.
+/// The target of a request: a resource, and an object, a subresource or a collection.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
     pub(crate) resource: Arc<Resource>,
     pub(crate) namespace: String,
-    /// Empty for a collection.
+    /// The name of the object; empty for a collection.
     pub(crate) name: String,
     pub(crate) subresource: Option<Subresource>,
     pub(crate) verb: Verb,
@@ -163,7 +163,7 @@ impl Target {
     }
 }
 
-/// The subresources that need containers or keys.
+/// The subresources that need containers or keys, which are not supported.
 const STREAMS: [&str; 6] = ["attach", "exec", "log", "portforward", "proxy", "token"];
 
 fn verb(request: &Request, is_collection: bool) -> Option<Verb> {
@@ -180,7 +180,7 @@ fn verb(request: &Request, is_collection: bool) -> Option<Verb> {
     })
 }
 
-/// The handling of unknown fields.
+/// How unknown fields are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FieldValidation {
     Ignore,
@@ -198,7 +198,7 @@ pub(crate) struct WriteOptions {
     pub(crate) warnings: Vec<String>,
     #[cfg_attr(not(feature = "cel"), expect(dead_code, reason = "only policies read it"))]
     pub(crate) sender: Sender,
-    /// The options as the client sent them, for policies.
+    /// The options that the client sent, for policies.
     pub(crate) sent: Value,
 }
 
