@@ -17,19 +17,19 @@ pub(crate) const BINDINGS: &str = "validatingadmissionpolicybindings.admissionre
 #[derive(Debug, Default)]
 pub(crate) struct Policies {
     compiled: BTreeMap<SmolStr, AdmissionPolicy>,
-    /// The policies by the names of their bindings.
+    /// The bindings by their policies.
     bindings: BTreeMap<String, BTreeMap<SmolStr, PolicyBinding>>,
     /// The policies by the names of their bindings.
     bound: FxHashMap<SmolStr, String>,
 }
 
 impl Policies {
-    /// Compiles a stored policy or binding, or removes a deleted one.
+    /// Returns true if no policy is bound.
     pub(crate) fn is_empty(&self) -> bool {
         self.bound.is_empty()
     }
 
-    /// Compiles a policy or a binding that was stored, or forgets a deleted one.
+    /// Compiles a stored policy or binding, or removes a deleted one.
     pub(crate) fn note_change(&mut self, collection: &str, name: &SmolStr, object: Option<&Value>) {
         match collection {
             POLICIES => match object {
