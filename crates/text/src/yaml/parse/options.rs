@@ -30,8 +30,8 @@ pub struct ParseOptions {
 }
 
 impl ParseOptions {
-    /// Returns the default options, which parse a text like kubectl, without comments. Duplicate keys are errors, although kubectl
-    /// uses the last one.
+    /// Returns the default options, which parse a text like kubectl, without comments. Duplicate keys are errors,
+    /// although kubectl uses the last one.
     ///
     /// ```
     /// use smp_text::source::SourceMap;
