@@ -146,9 +146,9 @@ fn compare_with_dump(
 /// Prints the differences and the errors, and returns the exit status.
 pub(super) fn print(compared: &mut DiffReport, format: DiffFormat, sources: &SourceMap) -> Outcome {
     let server_warnings = compared.warnings.iter().map(|text| Diagnostic::warning(Code::ServerWarning, text));
-    let remarks = compared.notes.iter().map(|text| Diagnostic::warning(Code::ClusterState, text));
+    let notes = compared.notes.iter().map(|text| Diagnostic::warning(Code::ClusterState, text));
     let unknown = compared.unknown_kinds.iter().cloned();
-    render::print(&server_warnings.chain(remarks).chain(unknown).collect::<Vec<_>>(), sources);
+    render::print(&server_warnings.chain(notes).chain(unknown).collect::<Vec<_>>(), sources);
     render::print(&compared.conflicts.iter().map(ApplyConflict::error).collect::<Vec<_>>(), sources);
     for line in compared.taken.iter().flat_map(taken_fields) {
         render::print_note(&line);

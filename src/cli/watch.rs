@@ -21,8 +21,8 @@ use smp_text::source::{SourceMap, relative_path};
 pub(super) struct WatchArgs {
     /// Run again when a file changes that the command read
     ///
-    /// Clears the terminal before each run. If a run fails, the last output stays, with the error below.
-    /// Warnings that the previous run had as well are only counted.
+    /// Clears the terminal before each run. If a run fails, the last output is kept, with the error
+    /// below. Warnings that the previous run had as well are only counted.
     #[arg(long)]
     watch: bool,
 

@@ -71,7 +71,7 @@ impl Directory {
     /// Resolves a path relative to this directory.
     ///
     /// # Errors
-    /// Same as [`FileTree::locate`].
+    /// The errors of [`FileTree::locate`].
     pub fn locate(&self, path: impl AsRef<Path>) -> io::Result<Located> {
         self.tree.locate(&self.path, path.as_ref())
     }
@@ -79,7 +79,7 @@ impl Directory {
     /// Returns the directory entries, sorted by name.
     ///
     /// # Errors
-    /// Same as [`FileTree::list`].
+    /// The errors of [`FileTree::list`].
     pub fn list(&self) -> io::Result<Vec<DirectoryEntry>> {
         self.tree.list(&self.path)
     }
@@ -87,7 +87,7 @@ impl Directory {
     /// Opens a file by its absolute path.
     ///
     /// # Errors
-    /// Same as [`FileTree::open`].
+    /// The errors of [`FileTree::open`].
     pub fn open(&self, path: &Path) -> io::Result<OpenFile> {
         self.tree.open(path)
     }
@@ -100,7 +100,7 @@ impl Directory {
     /// Checks that no interrupted write is pending in a directory of the same tree.
     ///
     /// # Errors
-    /// Same as [`check_no_pending_write`].
+    /// The errors of [`check_no_pending_write`].
     pub fn check_finished(&self, path: &Path) -> Result<()> {
         check_no_pending_write(&*self.tree, path)
     }

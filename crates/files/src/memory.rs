@@ -63,7 +63,7 @@ impl MemoryTree {
     /// Adds a file.
     ///
     /// # Errors
-    /// Same as [`MemoryTree::new`].
+    /// The errors of [`MemoryTree::new`].
     pub fn with_file(mut self, path: impl AsRef<Path>, content: impl Into<Arc<[u8]>>) -> Result<Self> {
         self.insert(path.as_ref(), MemoryEntry::File(content.into()))?;
         Ok(self)
@@ -72,7 +72,7 @@ impl MemoryTree {
     /// Adds a symlink. Its target need not exist.
     ///
     /// # Errors
-    /// Same as [`MemoryTree::new`].
+    /// The errors of [`MemoryTree::new`].
     pub fn with_link(mut self, path: impl AsRef<Path>, target: impl Into<String>) -> Result<Self> {
         self.insert(path.as_ref(), MemoryEntry::Link(target.into()))?;
         Ok(self)
@@ -81,7 +81,7 @@ impl MemoryTree {
     /// Adds a directory, which may remain empty.
     ///
     /// # Errors
-    /// Same as [`MemoryTree::new`].
+    /// The errors of [`MemoryTree::new`].
     pub fn with_directory(mut self, path: impl AsRef<Path>) -> Result<Self> {
         self.insert(path.as_ref(), MemoryEntry::Directory)?;
         Ok(self)

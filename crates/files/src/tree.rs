@@ -42,7 +42,7 @@ pub trait FileTree: fmt::Debug + Send + Sync {
     /// explicitly, such as `/dev/stdin`. For other paths, a pipe could make the program hang.
     ///
     /// # Errors
-    /// Same as [`FileTree::open`].
+    /// The errors of [`FileTree::open`].
     fn open_stream(&self, path: &Path) -> io::Result<OpenFile> {
         self.open(path)
     }
@@ -94,7 +94,7 @@ pub trait FileTree: fmt::Debug + Send + Sync {
     /// Returns the kind of the file to which a path refers.
     ///
     /// # Errors
-    /// Same as [`FileTree::locate`].
+    /// The errors of [`FileTree::locate`].
     fn kind(&self, path: &Path) -> io::Result<FileKind> {
         self.locate(Path::new(""), path).map(|found| found.kind())
     }
@@ -112,7 +112,7 @@ pub trait FileTree: fmt::Debug + Send + Sync {
     /// Reads a file.
     ///
     /// # Errors
-    /// Same as [`FileTree::open`] and [`OpenFile::read`].
+    /// The errors of [`FileTree::open`] and [`OpenFile::read`].
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         self.open(path)?.read()
     }
@@ -120,7 +120,7 @@ pub trait FileTree: fmt::Debug + Send + Sync {
     /// Reads a UTF-8 file.
     ///
     /// # Errors
-    /// Same as [`FileTree::open`] and [`OpenFile::read_text`].
+    /// The errors of [`FileTree::open`] and [`OpenFile::read_text`].
     fn read_text(&self, path: &Path) -> io::Result<String> {
         self.open(path)?.read_text()
     }
@@ -128,7 +128,7 @@ pub trait FileTree: fmt::Debug + Send + Sync {
     /// Reads a file, pipe or device that the user passed explicitly.
     ///
     /// # Errors
-    /// Same as [`FileTree::open_stream`] and [`OpenFile::read`].
+    /// The errors of [`FileTree::open_stream`] and [`OpenFile::read`].
     fn read_stream(&self, path: &Path) -> io::Result<Vec<u8>> {
         self.open_stream(path)?.read()
     }

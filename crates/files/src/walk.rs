@@ -7,7 +7,7 @@ use std::vec;
 
 use super::tree::{DirectoryEntry, FileKind, FileTree, Located};
 
-/// The treatment of symlinks.
+/// How symlinks are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkPolicy {
     /// Follow symlinks and walk their targets.
@@ -16,7 +16,7 @@ pub enum LinkPolicy {
     Keep,
 }
 
-/// The treatment of hidden files, whose names start with a dot.
+/// How hidden files, whose names start with a dot, are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hidden {
     /// Skip hidden files and the content of hidden directories.
@@ -30,9 +30,9 @@ pub enum Hidden {
 /// By default, the depth is unlimited, hidden files are included, and symlinks are not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WalkOptions {
-    /// The treatment of symlinks.
+    /// How symlinks are treated.
     pub links: LinkPolicy,
-    /// The treatment of hidden files.
+    /// How hidden files are treated.
     pub hidden: Hidden,
     /// The maximum depth. The entries of the directory itself have depth 1.
     pub max_depth: usize,

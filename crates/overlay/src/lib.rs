@@ -3,7 +3,7 @@
 //! Part of `kubectl-smp`. This crate promises no API stability of its own.
 //!
 //! Owns:
-//! - [`resource`]: the identity of resources
+//! - [`schema_chain`]: the chain of schema sources
 //! - [`resource`]: the identity of resources
 //! - [`transform`]: kustomize's transformers and generators
 //! - [`overlay`]: kustomization files, their plan of steps, and the build loop

@@ -6,8 +6,8 @@ use proptest::test_runner::{Config, RngSeed};
 /// The default seed; `PROPTEST_RNG_SEED` overrides it.
 const SEED: u64 = 1;
 
-/// Returns a configuration that generates the same cases in every run: as many as `PROPTEST_CASES` says, plus
-/// those in `proptest-regressions` that failed before.
+/// Returns a configuration that generates the same cases in every run: the number in `PROPTEST_CASES`, and the cases in
+/// `proptest-regressions` that failed before.
 #[must_use]
 pub fn fixed_cases() -> ProptestConfig {
     let config = Config::default();

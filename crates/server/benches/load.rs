@@ -1,5 +1,6 @@
-//! Measures the server: `cargo bench -p kubernetes-test-server --features kube,serve`. Fails below the figures that the
-//! documentation promises, unless `SMP_TEST_SLOWER` allows a factor for a slower machine.
+//! Measures the performance of the server: `cargo bench -p kubernetes-test-server --features kube,serve`. Fails if it
+//! does not reach the figures in the documentation. On a slower machine, `SMP_TEST_SLOWER` sets a factor for the
+//! limits.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -40,7 +41,7 @@ fn main() {
     });
 }
 
-/// Returns a limit, or a looser one for a slower machine.
+/// Returns a limit, increased by the factor for a slower machine.
 fn limit(seconds: f64) -> f64 {
     let factor = env::var("SMP_TEST_SLOWER").ok().and_then(|text| text.parse::<f64>().ok());
     seconds * factor.unwrap_or(1.0)
@@ -96,7 +97,7 @@ async fn creates(count: usize) {
     report("creates", count, begin.elapsed(), 20_000.0);
 }
 
-/// Returns a connector that trusts an authority.
+/// Returns a connector that trusts a certificate authority.
 fn connector(authority: &str) -> tokio_rustls::TlsConnector {
     let authority = CertificateDer::from_pem_slice(authority.as_bytes());
     let mut roots = rustls::RootCertStore::empty();
@@ -121,7 +122,7 @@ async fn connected(
     connector.connect(name, stream).await.expect("TLS")
 }
 
-/// Creates objects over several connections, whose clients run in this process, too.
+/// Creates objects over several connections. The clients run in the same process.
 async fn creates_over_tls(count: usize, connections: usize) {
     let cluster = TestCluster::new();
     let server = Server::bind(&cluster, 0, false).await.expect("a port");
@@ -162,7 +163,7 @@ async fn creates_over_tls(count: usize, connections: usize) {
     report("creates over TLS", count, begin.elapsed(), 3_000.0);
 }
 
-/// Lets watchers read all changes beside a writer.
+/// Lets watchers read all changes of a writer at the same time.
 async fn watchers(watchers: usize, events: usize) {
     let cluster = TestCluster::new();
     let service = cluster.service();

@@ -1,4 +1,4 @@
-//! The admission that every cluster has: namespaces must exist, and some fields are set. Then the hooks of a test.
+//! Built-in admission: checks that namespaces exist, sets some fields, and then calls the hooks of a test.
 
 use serde_json::{Value, json};
 
@@ -11,12 +11,12 @@ use crate::status::{Cause, Failure, Result};
 /// Namespaces that cannot be deleted.
 const PERMANENT: [&str; 3] = ["default", "kube-system", "kube-public"];
 
-/// The taints of failing nodes, which Pods tolerate for a time.
+/// The taints of failing nodes, which Pods tolerate for a limited time.
 const TOLERATIONS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
-/// The seconds for which Pods tolerate them.
+/// The seconds for which Pods tolerate these taints.
 const TOLERATION_SECONDS: i64 = 300;
 
-/// Built-in priority classes, which every cluster has.
+/// Built-in priority classes, which exist in every cluster.
 const PRIORITY_CLASSES: [(&str, i64); 2] =
     [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)];
 
@@ -61,7 +61,7 @@ impl State {
         self.call_hooks(Operation::Delete, target, &mut Value::Null, Some(old))
     }
 
-    /// Calls the hooks of a test. What they change gets defaults again.
+    /// Calls the hooks of a test. Objects that they change get defaults again.
     pub(crate) fn call_hooks(
         &self,
         operation: Operation,

@@ -9,7 +9,7 @@ use http_body::{Frame, SizeHint};
 
 use crate::verbs::watch::Watch;
 
-/// The body of a response. It only fails if a fault cuts it.
+/// The body of a response. It only fails if a fault cuts it off.
 #[derive(Debug)]
 pub struct Body {
     content: Content,
@@ -22,7 +22,7 @@ enum Content {
     Watch(Box<Watch>),
 }
 
-/// The state of a fault that breaks off a body in the middle of its first part.
+/// The state of a fault that cuts off a body in the middle of its first part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cut {
     Never,
@@ -39,13 +39,13 @@ impl Body {
         Self { content: Content::Watch(Box::new(watch)), cut: Cut::Never }
     }
 
-    /// Returns the body, of which only the first half arrives.
+    /// Returns the body, cut off after its first half.
     pub(crate) fn cut(self) -> Self {
         Self { cut: Cut::First, ..self }
     }
 }
 
-/// Returns the error of a connection that is closed.
+/// Returns the error of a closed connection.
 pub(crate) fn closed() -> io::Error {
     io::Error::new(io::ErrorKind::ConnectionReset, "a fault of the test closed the connection")
 }

@@ -1,5 +1,5 @@
-//! The causes of rejections in the words of kube-apiserver. The rules of validation have their own texts; here each
-//! gets the field, the reason and the text of the server. Other texts stay as they are.
+//! The causes of rejections, with the messages of kube-apiserver. The validation rules have their own messages; here
+//! each gets the field, the reason and the message of the server. Other messages are not changed.
 
 use serde_json::{Value, json};
 use smp_validate::Violation;
@@ -22,7 +22,7 @@ const REQUIRED: &[(&str, &str)] = &[
     ("must not be empty", ""),
 ];
 
-/// Our texts about invalid values, and those of the server.
+/// Our messages about invalid values, and those of the server.
 const INVALID: &[(&str, &str)] = &[
     ("must be a port between 1 and 65535", "must be between 1 and 65535, inclusive"),
     ("must be an address of type `addressType`", IP_ADDRESS),
@@ -44,7 +44,8 @@ pub(crate) fn from_violations(violations: &[Violation], object: &Value, is_custo
     causes
 }
 
-/// Returns the position of a field of a Service's port: the server looks at one port after the other.
+/// Returns the position of a field of a Service's port in the order of checks. The server checks one port after the
+/// other.
 fn port_rank(field: &str) -> (String, usize) {
     const FIELDS: [&str; 4] = ["name", "port", "protocol", "targetPort"];
     match field.strip_prefix("spec.ports[").and_then(|rest| rest.split_once("].")) {
@@ -83,7 +84,7 @@ fn of_one(violation: &Violation, object: &Value, is_custom: bool) -> Vec<Cause> 
     vec![Cause::new(reason, &field, format!("{start} value: {shown}{message}"))]
 }
 
-/// Returns a message without its subject, which the server names by the path.
+/// Returns a message without its subject, because the server reports the path instead.
 fn condition(message: &str) -> &str {
     const VERBS: [&str; 5] = ["must ", "may ", "is ", "requires ", "cannot "];
     let is_named = message.starts_with('`') || message.starts_with("the entry of `");
@@ -95,7 +96,7 @@ fn condition(message: &str) -> &str {
     rest.filter(|rest| VERBS.iter().any(|verb| rest.starts_with(verb))).unwrap_or(message)
 }
 
-/// Returns the causes of a violation whose field, reason or value the server reports in another way.
+/// Returns the causes of a violation whose field, reason or value differs on the server.
 fn special(violation: &Violation, object: &Value, field: &str, found: &Value) -> Option<Vec<Cause>> {
     let message = condition(&violation.message);
     let kind = object["kind"].as_str().unwrap_or_default();
@@ -121,7 +122,7 @@ fn special(violation: &Violation, object: &Value, field: &str, found: &Value) ->
         ("number-range", "HorizontalPodAutoscaler") if field == "spec.maxReplicas" => {
             vec![Cause::required(field, "must be set and greater than 0")]
         }
-        // The schema reports these, too.
+        // The schema also reports these.
         ("access-modes", _) if message.starts_with("must be") => Vec::new(),
         ("enum", "EndpointSlice") if field == "addressType" && *found == "" => {
             vec![Cause::required(field, "")]
@@ -151,7 +152,7 @@ fn of_service(object: &Value, field: &str, found: &Value, message: &str) -> Opti
         _ if field == "spec.clusterIP" && message.starts_with("must be an IP address") => {
             vec![Cause::invalid("spec.clusterIPs[0]", found, IP_ADDRESS)]
         }
-        // The target port is that of the Service by default.
+        // By default, the target port is the port of the Service.
         _ if field.ends_with("].port") && *found == 0 => {
             let target = field.replace("].port", "].targetPort");
             let pointer = format!("/{}", target.replace(['.', '['], "/").replace(']', ""));
@@ -181,7 +182,7 @@ fn of_ingress(field: &str, found: &Value, message: &str) -> Option<Vec<Cause>> {
     })
 }
 
-/// Returns the server's text about a number that is too small or too large.
+/// Returns the server's message about a number that is too small or too large.
 fn limit(field: &str, message: &str, is_custom: bool) -> Option<String> {
     let (bound, limit) = match message.strip_prefix("must be at least ") {
         Some(least) => ("greater than or equal to", least),
@@ -200,7 +201,7 @@ fn unsupported(field: &str, found: &Value, supported: &str) -> Cause {
     Cause::new("FieldValueNotSupported", field, why)
 }
 
-/// Returns the words that are in backticks in a message, quoted and separated by commas as on the server.
+/// Returns the words in backticks in a message, quoted and separated by commas as on the server.
 fn quoted(message: &str) -> Option<String> {
     let words: Vec<String> = message.split('`').skip(1).step_by(2).map(|word| format!("{word:?}")).collect();
     (!words.is_empty()).then(|| words.join(", "))
@@ -226,7 +227,7 @@ fn selector_mismatch(object: &Value, kind: &str) -> Cause {
     Cause::invalid("spec.template.metadata.labels", &labels, "`selector` does not match template `labels`")
 }
 
-/// Returns the cause of a value of a wrong type in a custom resource.
+/// Returns the cause for a value of the wrong type in a custom resource.
 fn wrong_type(field: &str, found: &Value, message: &str) -> Cause {
     let is = match found {
         Value::Null => "null",
@@ -250,7 +251,7 @@ fn wrong_type(field: &str, found: &Value, message: &str) -> Cause {
     Cause::new("FieldValueTypeInvalid", field, why)
 }
 
-/// Returns the server's text about a schedule.
+/// Returns the server's message about a schedule.
 fn schedule(text: &str) -> Option<String> {
     let fields: Vec<&str> = text.split_whitespace().collect();
     if fields.len() != 5 {
@@ -262,7 +263,7 @@ fn schedule(text: &str) -> Option<String> {
     Some(format!("failed to parse int from {wrong}: strconv.Atoi: parsing {wrong:?}: invalid syntax"))
 }
 
-/// Returns a field as the server names it, where that is not its path.
+/// Returns the name that the server has for a field, if it is not the path.
 fn server_field(field: &str) -> String {
     if field.starts_with("spec.accessModes[") {
         return "spec.accessModes".into();
@@ -270,7 +271,7 @@ fn server_field(field: &str) -> String {
     if field == "spec.resources.requests.storage" { "spec.resources[storage]".into() } else { field.into() }
 }
 
-/// Returns the cause if an autoscaler names its target without an API group.
+/// Returns the cause if the target of an autoscaler has no API group.
 pub(crate) fn scale_target(object: &Value, old: Option<&Value>) -> Option<Cause> {
     const FIELD: &str = "/spec/scaleTargetRef/apiVersion";
     let is_controller = |object: &Value| text(object, "/spec/scaleTargetRef/kind") == "ReplicationController";
@@ -287,7 +288,7 @@ pub(crate) fn scale_target(object: &Value, old: Option<&Value>) -> Option<Cause>
 mod tests {
     use super::*;
 
-    /// The texts depend on those of the rules, so that each row has to be rejected by a rule.
+    /// The messages depend on those of the rules, so a rule must reject each row.
     #[test]
     #[expect(clippy::too_many_lines, reason = "a table")]
     fn messages_are_those_of_the_server() {

@@ -1,4 +1,4 @@
-//! The time of the cluster: that of the system, or a fixed time that tests advance.
+//! The time of the cluster: the system time, or a fixed time that tests advance.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -18,7 +18,7 @@ use smp_merge::managed_fields::Timestamp;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Clock {
-    /// The seconds of a fixed time. All clones share it.
+    /// The seconds of a fixed time, shared by all clones.
     fixed: Option<Arc<AtomicI64>>,
 }
 
@@ -29,15 +29,15 @@ impl Clock {
         Self::default()
     }
 
-    /// Returns a clock that shows a time in RFC 3339 until it is advanced. Text that is not an RFC 3339 time is treated
-    /// as 1970-01-01.
+    /// Returns a clock with a fixed time in RFC 3339, which tests can advance. Text that is not an RFC 3339 time is
+    /// treated as 1970-01-01.
     #[must_use]
     pub fn fixed(time: &str) -> Self {
         let seconds = Timestamp::parse(time).map_or(0, Timestamp::seconds);
         Self { fixed: Some(Arc::new(AtomicI64::new(seconds))) }
     }
 
-    /// Advances a fixed time. Does nothing to the clock of the system.
+    /// Advances a fixed time. Does nothing to the system clock.
     pub fn advance(&self, by: Duration) {
         if let Some(fixed) = &self.fixed {
             fixed.fetch_add(i64::try_from(by.as_secs()).unwrap_or(i64::MAX), Ordering::SeqCst);
@@ -50,7 +50,7 @@ impl Clock {
         self.after(0)
     }
 
-    /// Returns the time some seconds later.
+    /// Returns the time some seconds from now.
     pub(crate) fn after(&self, seconds: i64) -> String {
         Timestamp::from_seconds(self.seconds().saturating_add(seconds)).to_string()
     }

@@ -33,7 +33,7 @@ pub struct Builder {
     objects: Vec<Value>,
     schema: Option<Schema>,
     history: Option<usize>,
-    /// The first error of a file.
+    /// The first error in a file.
     problem: Option<Diagnostic>,
 }
 
@@ -75,13 +75,13 @@ impl TestCluster {
         cluster
     }
 
-    /// Returns a service that answers requests as the API server does. It can be called by any client of HTTP.
+    /// Returns a service that answers requests as the API server does. Any HTTP client can call it.
     #[must_use]
     pub fn service(&self) -> ClusterService {
         ClusterService { shared: Arc::clone(&self.shared) }
     }
 
-    /// Returns a client whose namespace is `namespace`. It needs a tokio runtime, but neither a port nor a thread.
+    /// Returns a client with the default namespace `namespace`. It needs a tokio runtime, but no port and no thread.
     #[cfg(feature = "kube")]
     #[must_use]
     pub fn client(&self, namespace: &str) -> kube::Client {
@@ -95,7 +95,7 @@ impl TestCluster {
     /// Creates an object without a request. A namespaced object without a namespace gets `default`.
     ///
     /// # Errors
-    /// Fails if the kind is not served, and if the server would reject the object.
+    /// Fails if the kind is not served, or if the server would reject the object.
     pub fn create(&self, object: Value) -> Result<Value> {
         let gvk = Gvk::from_object(&object)
             .ok_or_else(|| Diagnostic::error(Code::MissingField, "the object has no apiVersion or kind"))?;
@@ -135,15 +135,15 @@ impl TestCluster {
 }
 
 impl Builder {
-    /// Adds objects. CRDs come first, then namespaces; objects in other namespaces than these are rejected. Admission
-    /// policies come last, and do not concern the others.
+    /// Adds objects. CRDs are created first, then namespaces. Objects in namespaces that do not exist are rejected.
+    /// Admission policies are created last, and do not apply to the other objects.
     #[must_use]
     pub fn objects(mut self, objects: impl IntoIterator<Item = Value>) -> Self {
         self.objects.extend(objects);
         self
     }
 
-    /// Adds CustomResourceDefinitions, whose kinds are served.
+    /// Adds CustomResourceDefinitions. Their kinds are served.
     #[must_use]
     pub fn crds(self, definitions: impl IntoIterator<Item = Value>) -> Self {
         self.objects(definitions)
@@ -170,15 +170,16 @@ impl Builder {
         self
     }
 
-    /// Sets the stand-ins for controllers that run. By default none does, as on a server without a controller manager.
+    /// Sets which stand-ins for controllers run. By default none does, as on a server without a controller manager.
     #[must_use]
     pub fn controllers(mut self, controllers: impl IntoIterator<Item = Controller>) -> Self {
         self.settings.controllers.extend(controllers);
         self
     }
 
-    /// Adds a function that admits creations, changes and deletions, as a webhook does. It may change the object. An
-    /// error is the reason of a rejection with 403. It runs within the request, so it must not use the cluster.
+    /// Adds a function that admits creations, changes and deletions, like a webhook. It may change the object. If it
+    /// returns an error, the request is rejected with 403 and the error as reason. It runs within the request, so it
+    /// must not use the cluster.
     ///
     /// ```
     /// use kubernetes_test_server::TestCluster;
@@ -218,7 +219,7 @@ impl Builder {
         self.add(found)
     }
 
-    /// Sets the types of the kinds to those of a file: OpenAPI, or a compiled schema.
+    /// Reads the types of the kinds from a file: OpenAPI, or a compiled schema.
     #[cfg(feature = "overlay")]
     #[must_use]
     pub fn schema_file(mut self, path: impl AsRef<std::path::Path>) -> Self {
@@ -229,7 +230,7 @@ impl Builder {
         self
     }
 
-    /// Adds objects, or keeps the first error for [`Builder::build`].
+    /// Adds objects, or stores the first error for [`Builder::build`].
     #[cfg(feature = "overlay")]
     fn add(mut self, found: Result<Vec<Value>>) -> Self {
         match found {
@@ -239,7 +240,7 @@ impl Builder {
         self
     }
 
-    /// Sets the number of changes of each resource that are kept, by default 20,000. Older watches get 410.
+    /// Sets how many changes of each resource are kept, by default 20,000. Older watches get 410.
     #[must_use]
     pub fn history(mut self, changes: usize) -> Self {
         self.history = Some(changes);
@@ -256,7 +257,7 @@ impl Builder {
     /// Creates the cluster.
     ///
     /// # Errors
-    /// Fails on files that cannot be read, and on objects that the server would reject.
+    /// Fails if a file cannot be read, or if the server would reject an object.
     pub fn build(self) -> Result<TestCluster> {
         if let Some(problem) = self.problem {
             return Err(problem);
@@ -268,7 +269,7 @@ impl Builder {
         let rank = |object: &Value| match object["kind"].as_str() {
             Some("CustomResourceDefinition") => 0,
             Some("Namespace") => 1,
-            // Policies do not concern the objects beside which they start.
+            // Policies do not apply to the other objects of the builder.
             Some("ValidatingAdmissionPolicy" | "ValidatingAdmissionPolicyBinding") => 3,
             _ => 2,
         };

@@ -1,4 +1,4 @@
-//! Defaults of objects, and the forms that the server converts.
+//! Defaults of objects, and deprecated fields that the server converts.
 
 use serde_json::Value;
 use smp_merge::defaults::{self, set_template_generation, template_generation};

@@ -9,11 +9,11 @@ use smp_merge::schema::version_priority;
 use crate::request::Request;
 use crate::resources::{Resource, Resources, Subresource};
 
-/// The version of the server whose behaviour is imitated: major, minor, full version, and the minor version with which it
-/// is still compatible.
+/// The version of the server whose behavior is imitated: major, minor, full version, and the oldest minor version with
+/// which it is compatible.
 const VERSION: [&str; 4] = ["1", "36", "v1.36.3", "35"];
 
-/// The version of Go with which that server is built.
+/// The version of Go that this server is built with.
 const GO_VERSION: &str = "go1.26.5";
 
 /// The media type of aggregated discovery.
@@ -22,7 +22,7 @@ pub(crate) const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2
 /// The resources of each version, the preferred version first.
 type Versions<'r> = Vec<(SmolStr, Vec<&'r Resource>)>;
 
-/// Returns the response to a request for discovery, and true if it is aggregated.
+/// Returns the response to a discovery request, and true if it is aggregated.
 pub(crate) fn respond(resources: &Resources, request: &Request) -> Option<(Value, bool)> {
     let groups = groups(resources);
     let parts: Vec<&str> = request.path.trim_matches('/').split('/').collect();
@@ -153,7 +153,7 @@ fn resource_list(versions: &Versions<'_>, group: &str, version: &str) -> Option<
     let mut list = json!({
         "kind": "APIResourceList", "groupVersion": format!("{group}{slash}{version}"), "resources": resources,
     });
-    // The list of the oldest group has no version of its own.
+    // The list for the core group has no version.
     if !group.is_empty() {
         list["apiVersion"] = "v1".into();
     }

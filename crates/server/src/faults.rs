@@ -9,15 +9,15 @@ use crate::resources::Verb;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoggedRequest {
-    /// The verb; `None` for requests that are not about objects.
+    /// The verb; `None` for requests that do not refer to objects.
     pub verb: Option<Verb>,
     /// The kind of the objects; empty for other requests.
     pub kind: String,
-    /// The path with its query.
+    /// The path, including the query.
     pub path: String,
-    /// The status of the response; 0 if a fault dropped the connection.
+    /// The status of the response; 0 if a fault closed the connection.
     pub code: u16,
-    /// The field manager: that of the query, or the first word of the user agent.
+    /// The field manager: from the query, or the first word of the user agent.
     pub manager: String,
 }
 
@@ -59,24 +59,24 @@ pub(crate) fn table(requests: &[LoggedRequest]) -> String {
 /// The effect of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Effect {
-    /// The request is answered as usual.
+    /// The request is answered normally.
     #[default]
     None,
-    /// The response is a failure of this code. The request has no effect.
+    /// The response is a failure with this code. The request has no effect.
     Reply(u16),
-    /// The connection is closed before the request arrives.
+    /// The connection is closed before the request arrives. The request has no effect.
     DropRequest,
-    /// The connection is closed before the response arrives. The request has its effect.
+    /// The connection is closed before the response arrives. The request takes effect.
     DropResponse,
     /// The connection is closed in the middle of the response.
     Cut,
-    /// Reads see the objects of a resource version.
+    /// Reads return the objects of a resource version.
     Stale(u64),
-    /// A watch ends after a number of events.
+    /// A watch ends after this number of events.
     EndWatch(usize),
 }
 
-/// The response to requests that match, instead of the usual one.
+/// The response to matching requests, instead of the normal one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fault {
     pub(crate) verb: Option<Verb>,
@@ -87,7 +87,7 @@ pub(crate) struct Fault {
     pub(crate) effect: Effect,
 }
 
-/// Returns the fault for a request, and counts it.
+/// Returns the fault for a request, and counts its use.
 pub(crate) fn take(faults: &mut [Fault], verb: Verb, kind: &str, name: &str) -> Option<Fault> {
     let is_meant = |fault: &&mut Fault| {
         fault.times > 0

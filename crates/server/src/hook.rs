@@ -1,4 +1,4 @@
-//! Functions of a test that admit requests, as admission webhooks do.
+//! Functions of a test that admit requests, like admission webhooks.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ pub enum Operation {
     Delete,
 }
 
-/// A request as admission webhooks see it.
+/// A request, with the same data as for admission webhooks.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Review<'r> {
     /// The operation.
     pub operation: Operation,
-    /// The kind of the object, such as `Pod`; that of the body for a subresource such as `eviction`.
+    /// The kind of the object, such as `Pod`; for a subresource such as `eviction`, the kind of the body.
     pub kind: &'r str,
     /// The namespace; empty for kinds without one.
     pub namespace: &'r str,

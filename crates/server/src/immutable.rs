@@ -1,4 +1,4 @@
-//! Fields that cannot change once an object exists.
+//! Fields that are immutable in existing objects.
 
 use std::cmp::Ordering;
 
@@ -33,14 +33,14 @@ const IMMUTABLE: &[(&str, &[&str], &str)] = &[
     ("CSIDriver", &["spec.attachRequired", "spec.fsGroupPolicy"], FIELD),
 ];
 
-/// Fields of a class of storage, whose changes are forbidden with texts of their own.
+/// Fields of a StorageClass whose changes are rejected, each with its own message.
 const FORBIDDEN: &[(&str, &str, &str)] = &[
     ("StorageClass", "parameters", "updates to parameters are forbidden."),
     ("StorageClass", "provisioner", "updates to provisioner are forbidden."),
     ("StorageClass", "reclaimPolicy", "updates to reclaimPolicy are forbidden."),
 ];
 
-/// The fields of a StatefulSet's spec that may change.
+/// The mutable fields of a StatefulSet's spec.
 const STATEFUL_SET: [&str; 7] = [
     "replicas",
     "ordinals",
@@ -51,7 +51,7 @@ const STATEFUL_SET: [&str; 7] = [
     "minReadySeconds",
 ];
 
-/// Returns the causes for changes of fields that cannot change.
+/// Returns the causes for changes of immutable fields.
 pub(crate) fn changes(target: &Target, object: &Value, old: &Value) -> Vec<Cause> {
     let kind = target.resource.gvk.kind.as_str();
     if target.resource.is_custom || target.subresource.is_some() {
@@ -80,7 +80,7 @@ pub(crate) fn changes(target: &Target, object: &Value, old: &Value) -> Vec<Cause
     causes
 }
 
-/// Returns the cause for a change of a Service's address to another valid one.
+/// Returns the cause if the address of a Service is changed to another valid one.
 fn address(kind: &str, service: &Value, old: &Value) -> Option<Cause> {
     let address = service["spec"]["clusterIP"].as_str().unwrap_or_default();
     let is_valid = address == "None" || address.parse::<std::net::IpAddr>().is_ok();
@@ -93,13 +93,13 @@ fn count(pod: &Value, list: &str) -> usize {
     pod["spec"][list].as_array().map_or(0, Vec::len)
 }
 
-/// Returns the reference to a role as Go writes its internal type.
+/// Returns the reference to a role in the format in which Go prints its internal type.
 fn role(reference: &Value) -> Value {
     let part = |field: &str| reference[field].as_str().unwrap_or_default().to_string();
     serde_json::json!({"APIGroup": part("apiGroup"), "Kind": part("kind"), "Name": part("name")})
 }
 
-/// Returns the causes for changes of a ConfigMap or Secret that is immutable.
+/// Returns the causes for changes of an immutable ConfigMap or Secret.
 fn frozen(kind: &str, object: &Value, old: &Value) -> Vec<Cause> {
     if !matches!(kind, "ConfigMap" | "Secret") || old["immutable"] != true {
         return Vec::new();
@@ -109,7 +109,7 @@ fn frozen(kind: &str, object: &Value, old: &Value) -> Vec<Cause> {
     changed.map(|field| Cause::forbidden(field, "field is immutable when `immutable` is set")).collect()
 }
 
-/// Returns the cause for a change of a spec beyond the fields that may change.
+/// Returns the cause for a change of a spec outside of the mutable fields.
 fn forbidden_spec(kind: &str, object: &Value, old: &Value) -> Option<Cause> {
     let (is_changed, why) = match kind {
         "StatefulSet" => (
@@ -132,7 +132,7 @@ fn forbidden_spec(kind: &str, object: &Value, old: &Value) -> Option<Cause> {
     is_changed.then(|| Cause::forbidden("spec", why))
 }
 
-/// Returns the fields of a claim's spec that may change.
+/// Returns the mutable fields of a claim's spec.
 fn changeable(old: &Value) -> Vec<&'static str> {
     let is_bound = old["status"]["phase"] == "Bound";
     let mut fields = if is_bound { vec!["resources", "volumeAttributesClassName"] } else { Vec::new() };
@@ -142,7 +142,7 @@ fn changeable(old: &Value) -> Vec<&'static str> {
     fields
 }
 
-/// Returns the cause for a claim that shrinks below what it has.
+/// Returns the cause if a claim becomes smaller than its current capacity.
 fn shrunk(kind: &str, claim: &Value, old: &Value) -> Option<Cause> {
     const WANTED: &str = "/spec/resources/requests/storage";
     if kind != "PersistentVolumeClaim" {
@@ -158,10 +158,10 @@ fn shrunk(kind: &str, claim: &Value, old: &Value) -> Option<Cause> {
     })
 }
 
-/// The fields of a Pod's spec that may change.
+/// The mutable fields of a Pod's spec.
 const POD: [&str; 3] = ["activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds"];
 
-/// Returns a Pod without the images of its containers, which may change.
+/// Returns a Pod without the images of its containers, which are mutable.
 fn without_images(pod: &Value) -> Value {
     let mut pod = pod.clone();
     for list in ["containers", "initContainers"] {
@@ -174,7 +174,7 @@ fn without_images(pod: &Value) -> Value {
     pod
 }
 
-/// Returns true if a field of the spec changed that may not change.
+/// Returns true if a field of the spec that is not in `allowed` changed.
 fn is_changed_beyond(object: &Value, old: &Value, allowed: &[&str]) -> bool {
     let rest = |object: &Value| {
         let mut spec = object["spec"].clone();

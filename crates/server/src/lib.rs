@@ -1,8 +1,8 @@
 //! A Kubernetes API server in memory, for tests of controllers and clients.
 //!
-//! [`TestCluster`] answers requests as kube-apiserver does: it validates, merges patches of all types by the schema
-//! of each kind, tracks the managers of fields, and reports changes to watches. It needs no port, no thread and no
-//! binary, so that each test can have a cluster of its own.
+//! [`TestCluster`] answers requests as kube-apiserver does: it validates, merges patches of all types according to the
+//! schema of each kind, tracks the managers of fields, and reports changes to watches. It needs no port, no thread and
+//! no binary, so each test can have its own cluster.
 //!
 //! It has no authorization, no admission webhooks, and no containers: `exec`, `log` and `proxy` are answered with 501.
 

@@ -1,4 +1,4 @@
-//! Managed fields of writes: the calls of the server-side apply library with the options of a request.
+//! Managed fields of writes: calls the server-side apply library with the options of a request.
 
 use serde_json::{Value, json};
 use smp_merge::managed_fields::{Applied, FieldSet, Options, Path, apply, update};
@@ -8,7 +8,7 @@ use crate::state::State;
 use crate::status::{Failure, Result};
 use crate::typed;
 
-/// The outcome of an apply: the object, or the server's response to conflicts.
+/// The result of an apply: the object, or the server's response to conflicts.
 pub(crate) enum Outcome {
     Object(Value),
     Conflict(String),
@@ -23,7 +23,7 @@ impl State {
             .reset_fields(reset_fields(target))
     }
 
-    /// Returns the empty object with the fields that the server always writes. No manager owns these fields.
+    /// Returns an object with only the fields that the server always writes. No manager owns these fields.
     pub(crate) fn empty_object(&self, target: &Target) -> Value {
         let gvk = &target.resource.gvk;
         let mut object = json!({"apiVersion": gvk.api_version(), "kind": gvk.kind});
@@ -35,7 +35,7 @@ impl State {
         object
     }
 
-    /// Returns an object with the managed fields that it has after a create, update or patch.
+    /// Returns an object with its managed fields after a create, update or patch.
     pub(crate) fn with_managers(
         &self,
         target: &Target,
@@ -46,7 +46,7 @@ impl State {
         let managers = self.manager_options(target, options);
         let empty = live.is_none().then(|| self.empty_object(target));
         let live = live.or(empty.as_ref());
-        // A server stores the object without changed managed fields if they cannot be computed.
+        // If the managed fields cannot be computed, a server stores the object with unchanged ones.
         update(live, &object, &options.manager, &managers).unwrap_or(object)
     }
 
@@ -67,7 +67,7 @@ impl State {
     }
 }
 
-/// Returns the fields that requests for a resource or its status reset.
+/// Returns the fields that the server resets in requests for a resource or its status.
 fn reset_fields(target: &Target) -> FieldSet {
     let fields: &[&[&str]] =
         match (target.subresource_name(), target.resource.is_custom, &*target.resource.gvk.kind) {

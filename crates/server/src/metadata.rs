@@ -1,4 +1,4 @@
-//! Metadata: what the server sets, and what it checks.
+//! Metadata: sets the fields that the server sets, and checks the others.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::request::{Target, WriteOptions};
 use crate::state::{State, text};
 use crate::status::{Cause, Failure, Result};
 
-/// Fields of metadata that only the server sets, and those that are wiped on creation.
+/// Fields of metadata that only the server sets. They are removed on creation.
 const WIPED: [&str; 5] =
     ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"];
 
@@ -25,7 +25,7 @@ pub(crate) fn remove(object: &mut Value, field: &str) {
     }
 }
 
-/// Sets a field of the metadata, or removes it with null.
+/// Sets a field of the metadata. Null removes it.
 pub(crate) fn set(object: &mut Value, field: &str, value: Value) {
     if value.is_null() {
         remove(object, field);
@@ -46,7 +46,7 @@ pub(crate) fn generation(object: &Value) -> i64 {
     object["metadata"]["generation"].as_i64().unwrap_or_default()
 }
 
-/// Checks the namespace of an object against that of the request, and sets it.
+/// Checks that the namespace of an object is that of the request, and sets it.
 pub(crate) fn check_namespace(object: &mut Value, target: &Target) -> Result<()> {
     let own = meta(object, "namespace");
     let wanted = if target.resource.is_namespaced { target.namespace.as_str() } else { "" };
@@ -63,7 +63,7 @@ pub(crate) fn check_namespace(object: &mut Value, target: &Target) -> Result<()>
     Ok(())
 }
 
-/// Checks the name of an object against that of the path.
+/// Checks that the name of an object is that of the path.
 pub(crate) fn check_name(object: &Value, target: &Target) -> Result<()> {
     let (own, wanted) = (meta(object, "name"), target.name.as_str());
     if own.is_empty() {
@@ -106,7 +106,7 @@ impl State {
     }
 }
 
-/// Removes equal owner references, as servers do with a warning.
+/// Removes duplicate owner references with a warning, as servers do.
 pub(crate) fn dedup_owners(object: &mut Value, options: &mut WriteOptions) {
     let Some(owners) = object["metadata"].get_mut("ownerReferences").and_then(Value::as_array_mut) else {
         return;
@@ -126,7 +126,7 @@ pub(crate) fn dedup_owners(object: &mut Value, options: &mut WriteOptions) {
     }
 }
 
-/// Carries over what an update cannot change. Returns what the update tries nevertheless.
+/// Copies the immutable metadata of the old object. Returns the causes for changes of it.
 pub(crate) fn carry_over(object: &mut Value, old: &Value) -> Vec<Cause> {
     if meta(object, "uid").is_empty() {
         set(object, "uid", old["metadata"]["uid"].clone());
@@ -134,7 +134,7 @@ pub(crate) fn carry_over(object: &mut Value, old: &Value) -> Vec<Cause> {
     set(object, "creationTimestamp", old["metadata"]["creationTimestamp"].clone());
     remove(object, "selfLink");
     let mut causes = immutable(object, old, &["name", "namespace", "uid"]);
-    // Servers check these twice.
+    // Servers perform this check twice.
     for _ in 0..2 {
         causes.extend(changed_deletion(object, old));
     }
@@ -148,7 +148,7 @@ pub(crate) fn carry_over(object: &mut Value, old: &Value) -> Vec<Cause> {
 /// Fields that only a deletion sets.
 const DELETION: [&str; 2] = ["deletionTimestamp", "deletionGracePeriodSeconds"];
 
-/// Returns the causes for an update that sets the fields of a deletion.
+/// Returns the causes for an update that changes `deletionTimestamp` or `deletionGracePeriodSeconds`.
 fn changed_deletion<'o>(object: &'o Value, old: &'o Value) -> impl Iterator<Item = Cause> + 'o {
     let metadata = |object: &'o Value, field: &str| object["metadata"].get(field).unwrap_or(&Value::Null);
     DELETION.into_iter().filter_map(move |field| {

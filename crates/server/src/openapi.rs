@@ -12,7 +12,7 @@ use crate::state::State;
 /// The response to a request for a document.
 pub(crate) enum Document {
     Json(Value),
-    /// The path of the current document: the request has an outdated hash.
+    /// The path of the current document, because the request has an outdated hash.
     Moved(String),
 }
 
@@ -74,7 +74,7 @@ impl State {
             let namespace = if one.is_namespaced { "namespaces/{namespace}/" } else { "" };
             let path = format!("/{}/{namespace}{}", path_of(&one.gvk), one.plural);
             let kind = json!({"group": one.gvk.group, "version": one.gvk.version, "kind": one.gvk.kind});
-            // kubectl looks here for the support of field validation.
+            // kubectl searches this for the support of field validation.
             let parameter = |name: &str| json!({"name": name, "in": "query", "schema": {"type": "string"}});
             let parameters = ["dryRun", "fieldManager", "fieldValidation"].map(parameter);
             let action = |action: &str| {

@@ -29,7 +29,7 @@ impl Policies {
         self.bound.is_empty()
     }
 
-    /// Compiles a policy or a binding that was stored, or forgets a deleted one.
+    /// Compiles a stored policy or binding, or removes a deleted one.
     pub(crate) fn note_change(&mut self, collection: &str, name: &SmolStr, object: Option<&Value>) {
         match collection {
             POLICIES => match object {
@@ -52,7 +52,7 @@ impl Policies {
         }
     }
 
-    /// Returns what the policies say about a request.
+    /// Returns the decisions of the policies about a request.
     pub(crate) fn decisions(
         &self,
         request: &AdmissionRequest<'_>,

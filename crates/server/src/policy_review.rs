@@ -1,4 +1,4 @@
-//! Evaluates ValidatingAdmissionPolicies for each change, with the parameters and Namespaces of that moment.
+//! Evaluates ValidatingAdmissionPolicies for each change, with the current parameters and Namespaces.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::state::{State, in_version};
 use crate::status::{Cause, Failure, Result};
 use crate::store::key;
 
-/// Resources that no policy reviews, so that policies cannot lock their authors out.
+/// Resources that no policy applies to, so that policies cannot lock out their authors.
 const EXEMPT: [&str; 4] = [
     POLICIES,
     BINDINGS,
@@ -28,7 +28,7 @@ const EXEMPT: [&str; 4] = [
 ];
 
 impl State {
-    /// Evaluates the policies for a request: after the validation of the object, and before anything is stored.
+    /// Evaluates the policies for a request, after the object was validated and before it is stored.
     pub(crate) fn review_policies(
         &self,
         operation: Operation,
@@ -70,7 +70,7 @@ impl State {
         denial.map_or(Ok(()), |denial| Err(denial.failure(target)))
     }
 
-    /// Returns the other versions of a resource that are served.
+    /// Returns the other served versions of a resource.
     fn equivalents(&self, target: &Target) -> Vec<RequestResource> {
         let own = &target.resource;
         let is_other = |other: &&Arc<Resource>| {
@@ -95,7 +95,7 @@ impl From<Operation> for PolicyOperation {
     }
 }
 
-/// Returns the namespace of a request. That of a Namespace is itself.
+/// Returns the namespace of a request. For a Namespace, this is the object itself.
 fn namespace_of(target: &Target) -> Option<&str> {
     match &*target.resource.collection() {
         "namespaces" => Some(&target.name),
@@ -103,7 +103,7 @@ fn namespace_of(target: &Target) -> Option<&str> {
     }
 }
 
-/// Returns the options of a request. Those of a patch are those of the creation or the update that it becomes.
+/// Returns the options of a request. A patch has the options of the creation or update that results from it.
 fn sent_options(operation: Operation, sent: &Value) -> Value {
     let kind = match operation {
         Operation::Create => "CreateOptions",
@@ -117,7 +117,8 @@ fn sent_options(operation: Operation, sent: &Value) -> Value {
     options
 }
 
-/// Returns a version of a resource with the kind of the objects that requests for a target have.
+/// Returns the resource as a policy sees it: group, version, plural, and the kind of the request's objects (that of the
+/// subresource, such as `Scale`).
 fn request_resource(resource: &Resource, target: &Target) -> RequestResource {
     let sub = target.subresource.as_ref().and_then(|sub| resource.subresource(&sub.name));
     RequestResource {
@@ -128,7 +129,7 @@ fn request_resource(resource: &Resource, target: &Target) -> RequestResource {
     }
 }
 
-/// What the server makes of a decision.
+/// The result of a request after all decisions: a denial, a warning, or neither.
 #[derive(Debug, Default)]
 struct Verdict {
     denial: Option<Denial>,
@@ -155,7 +156,7 @@ impl Verdict {
             }
             Outcome::Unknown { why, expression } => {
                 let text = format!("this test server cannot evaluate the expression '{expression}': {why}");
-                // It may be false on a server, which must not go unnoticed.
+                // On a server the expression may be false, so this must not be ignored silently.
                 (text, "", denies && !is_ignored, !denies || is_ignored)
             }
             _ if is_ignored => return Self::default(),
@@ -180,7 +181,7 @@ impl Verdict {
     }
 }
 
-/// The reason for which a binding denies a request if it has no parameters.
+/// The reason of a denial because a binding has no parameters.
 const UNBOUND: &str = "no params found for policy binding with `Deny` parameterNotFoundAction";
 
 impl Denial {
@@ -196,7 +197,7 @@ impl Denial {
     }
 }
 
-/// The objects of the cluster, as policies read them.
+/// The objects of the cluster, for policies.
 struct StoredObjects<'s>(&'s State);
 
 impl StoredObjects<'_> {

@@ -24,7 +24,7 @@ pub(crate) struct Request {
     query: Vec<(String, String)>,
     headers: HeaderMap,
     pub(crate) body: Bytes,
-    /// The fault of the request.
+    /// The fault for the request.
     pub(crate) effect: Effect,
 }
 
@@ -80,7 +80,7 @@ impl Request {
         self.header(&ACCEPT)
     }
 
-    /// Returns the options of a change, as its query has them.
+    /// Returns the options of a change from the query.
     pub(crate) fn sent_options(&self) -> Value {
         let mut options = Map::new();
         for name in ["fieldManager", "fieldValidation"] {
@@ -127,12 +127,12 @@ fn decode_path(path: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The resource of a request, and the part of it that is meant.
+/// The target of a request: a resource, and an object, a subresource or a collection.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
     pub(crate) resource: Arc<Resource>,
     pub(crate) namespace: String,
-    /// Empty for a collection.
+    /// The name of the object; empty for a collection.
     pub(crate) name: String,
     pub(crate) subresource: Option<Subresource>,
     pub(crate) verb: Verb,
@@ -191,7 +191,7 @@ impl Target {
     }
 }
 
-/// The subresources that need containers or keys.
+/// The subresources that need containers or keys, which are not supported.
 const STREAMS: [&str; 6] = ["attach", "exec", "log", "portforward", "proxy", "token"];
 
 fn verb(request: &Request, is_collection: bool) -> Option<Verb> {
@@ -208,7 +208,7 @@ fn verb(request: &Request, is_collection: bool) -> Option<Verb> {
     })
 }
 
-/// The handling of unknown fields.
+/// How unknown fields are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FieldValidation {
     Ignore,
@@ -226,7 +226,7 @@ pub(crate) struct WriteOptions {
     pub(crate) warnings: Vec<String>,
     #[cfg_attr(not(feature = "cel"), expect(dead_code, reason = "only policies read it"))]
     pub(crate) sender: Sender,
-    /// The options as the client sent them, for policies.
+    /// The options that the client sent, for policies.
     pub(crate) sent: Value,
 }
 

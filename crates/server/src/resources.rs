@@ -1,4 +1,4 @@
-//! The resources that the cluster serves: built-in ones as kube-apiserver 1.36 serves them by default, and those of
+//! The resources that the cluster serves: the built-in ones that kube-apiserver 1.36 serves by default, and those of
 //! CRDs.
 
 use std::sync::{Arc, LazyLock};
@@ -14,21 +14,22 @@ use smp_merge::schema::{Gvk, short_names, version_priority};
 use crate::status::Named;
 
 /// The resources of kube-apiserver 1.36: API version, plural, kind, scope, verbs, subresources, traits (`+`),
-/// categories (`@`), and the version in which objects are stored if it is another one (`~`). Verbs and subresources are those of its OpenAPI documents.
+/// categories (`@`), and the storage version if it is another one (`~`). Verbs and subresources are from its OpenAPI
+/// documents.
 const BUILT_IN: &str = include_str!("resources.txt");
 
-/// The verbs of custom resources, by their letters in the table.
+/// The verbs of custom resources, as letters of the table.
 const CUSTOM_VERBS: &str = "cdDglpuw";
 const SUBRESOURCE_VERBS: &str = "gpu";
 
 /// A trait of some resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trait {
-    /// An update creates an object that does not exist.
+    /// An update of an object that does not exist creates it.
     Upsert,
-    /// An update needs a resource version.
+    /// An update requires a resource version.
     Versioned,
-    /// The response to a deletion is the object.
+    /// The response to a deletion is the deleted object.
     Returned,
 }
 
@@ -46,7 +47,7 @@ pub(crate) struct Resource {
     verbs: SmolStr,
     pub(crate) subresources: Vec<Subresource>,
     traits: Vec<Trait>,
-    /// The version in which objects are stored, such as `apps/v1`. Empty for kinds that are not.
+    /// The storage version, such as `apps/v1`. Empty for kinds that are not stored.
     stored: SmolStr,
     /// The warning about a deprecated version of a CRD.
     pub(crate) deprecation: Option<SmolStr>,
@@ -161,7 +162,7 @@ impl Resource {
         verbs
     }
 
-    /// Returns the hash of the version in which objects are stored.
+    /// Returns the hash of the storage version.
     pub(crate) fn storage_hash(&self) -> Option<String> {
         let digest = Sha256::digest(format!("{}/{}", self.stored, self.gvk.kind));
         (!self.stored.is_empty()).then(|| BASE64_STANDARD.encode(&digest[..8]))
@@ -175,7 +176,7 @@ impl Resource {
         self.subresource("status").is_some()
     }
 
-    /// Returns the group and the plural, which name a collection in all versions: `deployments.apps`.
+    /// Returns the plural and the group, which identify a collection in all versions: `deployments.apps`.
     pub(crate) fn collection(&self) -> SmolStr {
         collection(&self.plural, &self.gvk.group)
     }
@@ -202,7 +203,7 @@ pub(crate) struct Resources {
     by_path: FxHashMap<(SmolStr, SmolStr), Arc<Resource>>,
     /// One version of each collection.
     by_collection: FxHashMap<SmolStr, Arc<Resource>>,
-    /// In the order of discovery.
+    /// All resources, in the order of discovery.
     all: Vec<Arc<Resource>>,
 }
 
@@ -224,7 +225,7 @@ impl Resources {
         }
     }
 
-    /// Returns these resources with those of CRDs.
+    /// Returns these resources and those of CRDs.
     pub(crate) fn with_definitions<'d>(&self, definitions: impl Iterator<Item = &'d Value>) -> Self {
         let custom = definitions.flat_map(custom).map(Arc::new);
         Self::new(self.all.iter().filter(|one| !one.is_custom).cloned().chain(custom).collect())
@@ -234,7 +235,7 @@ impl Resources {
         self.by_path.get(&(api_version.into(), plural.into()))
     }
 
-    /// Returns a version of a collection such as `deployments.apps`.
+    /// Returns one version of a collection such as `deployments.apps`.
     pub(crate) fn stored(&self, collection: &str) -> Option<&Arc<Resource>> {
         self.by_collection.get(collection)
     }
@@ -348,7 +349,7 @@ fn custom_subresources(version: &Value, gvk: &Gvk) -> Vec<Subresource> {
     served.map(sub).collect()
 }
 
-/// Returns the warning about a deprecated version of a CRD: its own, or that there is a newer version.
+/// Returns the warning about a deprecated version of a CRD: the CRD's own, or one that refers to a newer version.
 fn deprecation(spec: &Value, version: &Value) -> Option<SmolStr> {
     if version["deprecated"] != true {
         return None;

@@ -1,5 +1,5 @@
-//! Reviews: questions about users, tokens and permissions. They are answered as by a server that allows everything,
-//! and never stored.
+//! Reviews: requests about users, tokens and permissions. They are answered like by a server that allows everything,
+//! and are never stored.
 
 use serde_json::{Value, json};
 
@@ -90,7 +90,7 @@ fn all_rules() -> Value {
     })
 }
 
-/// Returns why a review of access is invalid.
+/// Returns the causes if a review of access is invalid.
 fn access_causes(kind: &str, review: &Value) -> Vec<Cause> {
     let spec = &review["spec"];
     let (resource, other) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
@@ -134,7 +134,7 @@ fn has_metadata(review: &Value, is_local: bool) -> bool {
     fields.into_iter().any(|(name, _)| !is_own(name))
 }
 
-/// Returns a path and a verb as Go writes its internal type.
+/// Returns a path and a verb in the format in which Go prints its internal type.
 fn go_struct(attributes: &Value) -> Value {
     let part = |field: &str| attributes[field].as_str().unwrap_or_default().to_string();
     json!({"Path": part("path"), "Verb": part("verb")})

@@ -7,7 +7,7 @@ use crate::request::{Request, Target};
 use crate::resources::Resource;
 use crate::status::{Failure, Result};
 
-/// The fields besides name and namespace that the selectors of a kind know, as JSON pointers of dots.
+/// Supported field selectors of each kind besides `metadata.name` and `metadata.namespace`.
 const FIELDS: &[(&str, &[&str])] = &[
     (
         "Pod",
@@ -114,7 +114,7 @@ fn all_fields(object: &Value) -> impl Iterator<Item = (&'static str, String)> + 
     })
 }
 
-/// Returns the text of an absent field.
+/// Returns the value of an absent field in comparisons.
 fn default_text(name: &str) -> &'static str {
     match name {
         "spec.unschedulable" | "spec.hostNetwork" => "false",

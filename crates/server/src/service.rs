@@ -1,4 +1,4 @@
-//! Answers requests: finds the target, calls the verb, writes the response.
+//! Answers requests: finds the target, calls the verb, and writes the response.
 
 use std::future::Future;
 use std::io;
@@ -24,7 +24,7 @@ use crate::status::{Failure, Result};
 use crate::table::{table, table_of_one};
 use crate::verbs::patch::Patched;
 
-/// The cluster as a service of HTTP requests.
+/// The cluster as a service for HTTP requests.
 #[derive(Debug, Clone)]
 pub struct ClusterService {
     pub(crate) shared: Arc<Mutex<Shared>>,
@@ -34,7 +34,7 @@ pub struct ClusterService {
 enum Reply {
     Object(u16, Value),
     Raw(u16, String),
-    /// JSON with a media type of its own.
+    /// JSON with another media type.
     Typed(Value, &'static str),
     Text(&'static str),
     Moved(String),
@@ -97,7 +97,7 @@ async fn read_body<B: http_body::Body>(body: B) -> Result<Bytes> {
     Ok(bytes.freeze())
 }
 
-/// Answers a request. Returns the response, and the fault that spoils it.
+/// Answers a request. Returns the response, and the fault that applies to it.
 fn answer(shared: &Arc<Mutex<Shared>>, request: &mut Request) -> (Response<Body>, Fault) {
     let mut locked = shared.lock().unwrap_or_else(PoisonError::into_inner);
     let mut warnings = Vec::new();
@@ -170,7 +170,7 @@ fn respond(
     target: Option<&Result<Target>>,
     warnings: &mut Vec<String>,
 ) -> Option<Result<Reply>> {
-    // Some clients ask for the health or the version with any media type.
+    // Some clients request the health or the version with any media type.
     let needs_json = request.path.starts_with("/openapi/v2") || request.path.starts_with("/api");
     if needs_json && !is_acceptable(request.accept()) {
         return Some(Err(Failure::not_acceptable()));
@@ -195,7 +195,7 @@ fn is_acceptable(accept: &str) -> bool {
         || kinds.into_iter().any(|kind| matches!(kind, "*/*" | "application/*" | "application/json"))
 }
 
-/// Answers a request that is about the server, not about objects.
+/// Answers a request about the server instead of objects.
 fn about_server(locked: &Shared, request: &Request) -> Option<Result<Reply>> {
     if discovery::is_health_path(&request.path) {
         return Some(Ok(Reply::Text("ok")));
@@ -279,7 +279,7 @@ fn deprecation(target: &Target) -> Option<String> {
     Some(text.into())
 }
 
-/// Returns an object or a list, which is a table if the client prefers that.
+/// Returns an object or a list, as a table if the client prefers that.
 fn read(state: &State, target: &Target, request: &Request) -> Result<Reply> {
     let resource = &target.resource;
     if target.verb == Verb::Get {

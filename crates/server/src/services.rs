@@ -1,4 +1,4 @@
-//! Services: allocation of addresses and node ports.
+//! Services: allocates addresses and node ports.
 
 use serde_json::{Value, json};
 
@@ -90,11 +90,11 @@ impl State {
     }
 }
 
-/// Sets the address of a Service, and what follows from it.
+/// Sets the address of a Service, and the fields that depend on it.
 fn set_address(service: &mut Value, address: &str) {
     let is_open = address == "None" && service["spec"].get("selector").is_none();
     let family = if address.contains(':') { "IPv6" } else { "IPv4" };
-    // Endpoints of headless Services without a selector may have addresses of both families.
+    // Headless Services without a selector may have endpoints of both address families.
     let (families, policy) = if is_open {
         (json!(["IPv4", "IPv6"]), "RequireDualStack")
     } else {
@@ -110,7 +110,7 @@ fn set_address(service: &mut Value, address: &str) {
     }
 }
 
-/// Returns true for a Service whose health load balancers check on each node.
+/// Returns true if load balancers check the health of a Service on each node.
 fn needs_health_port(service: &Value) -> bool {
     service["spec"]["type"] == "LoadBalancer" && service["spec"]["externalTrafficPolicy"] == "Local"
 }
@@ -119,15 +119,15 @@ fn is_same(one: &Value, other: &Value) -> bool {
     one["metadata"]["uid"] == other["metadata"]["uid"]
 }
 
-/// Returns true if a change gives a Service with an address another one.
+/// Returns true if a change gives another address to a Service that has one.
 pub(crate) fn is_changed_address(service: &Value, old: &Value) -> bool {
     let (new, before) = (&service["spec"]["clusterIP"], &old["spec"]["clusterIP"]);
     let is_external = service["spec"]["type"] == "ExternalName" || old["spec"]["type"] == "ExternalName";
     !is_external && !new.is_null() && !before.is_null() && new != before
 }
 
-/// Keeps the addresses and node ports of a Service in an update that lacks them, and drops those that its new type
-/// does not have.
+/// Keeps the addresses and node ports of a Service if an update does not contain them, and drops those that its new
+/// type does not have.
 pub(crate) fn keep_addresses(service: &mut Value, old: &Value) {
     drop_by_type(service, old);
     let health_port = &service["spec"]["healthCheckNodePort"];
@@ -197,7 +197,7 @@ fn drop_by_type(service: &mut Value, old: &Value) {
     }
 }
 
-/// Gives ports without a node port that of the port of the same name.
+/// Copies the node ports of old ports to new ports with the same name that have none.
 fn keep_ports(service: &mut Value, old: &Value) {
     let has_ports = |one: &Value| matches!(text(one, "/spec/type"), "NodePort" | "LoadBalancer");
     if !has_ports(service) || !has_ports(old) {

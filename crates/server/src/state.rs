@@ -22,7 +22,7 @@ use crate::store::{Store, key};
 /// The group of CRDs.
 pub(crate) const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";
 
-/// The validation of objects.
+/// How objects are validated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Validation {
@@ -35,14 +35,14 @@ pub enum Validation {
     Off,
 }
 
-/// The handling of strategic merge patches of custom resources.
+/// How strategic merge patches of custom resources are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum CustomResources {
     /// Rejects them with 415, as servers do.
     #[default]
     Rejected,
-    /// Merges them by the schema of the CRD.
+    /// Merges them according to the schema of the CRD.
     Merged,
 }
 
@@ -52,19 +52,19 @@ pub enum CustomResources {
 pub enum Controller {
     /// Deletes the contents of terminating namespaces, then the namespaces.
     Namespaces,
-    /// Deletes objects whose owners are gone, and handles the finalizers of foreground deletion and orphaning.
+    /// Deletes objects whose owners were deleted, and handles the finalizers of foreground deletion and orphaning.
     GarbageCollector,
     /// Rolls out Deployments: one ReplicaSet for each template.
     Deployments,
     /// Creates and deletes the Pods of ReplicaSets.
     ReplicaSets,
-    /// Creates, replaces and deletes the Pods of StatefulSets in their order.
+    /// Creates, replaces and deletes the Pods of StatefulSets in order.
     StatefulSets,
-    /// Runs the Pods of Jobs until enough of them succeeded.
+    /// Creates Pods of Jobs until enough of them succeeded.
     Jobs,
     /// Writes the `Endpoints` and `EndpointSlice` of Services.
     Endpoints,
-    /// Stands in for the scheduler and the kubelet: Pods get a node and an address, and are ready at once. Those of
+    /// Stands in for the scheduler and the kubelet: Pods get a node and an address, and are ready immediately. Those of
     /// Jobs succeed.
     Pods,
 }
@@ -82,7 +82,7 @@ impl Controller {
         Self::Pods,
     ];
 
-    /// Returns the name, such as `deployment`: that of kube-controller-manager's flag `--controllers`, without
+    /// Returns the name, such as `deployment`: the one in kube-controller-manager's flag `--controllers`, without
     /// `-controller`.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -98,7 +98,7 @@ impl Controller {
         }
     }
 
-    /// Returns the controller of a name, with or without `-controller`.
+    /// Returns the controller with a name, with or without `-controller`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.strip_suffix("-controller").unwrap_or(name);
@@ -129,9 +129,9 @@ pub(crate) struct State {
     pub(crate) settings: Settings,
     /// The number of generated uids and names.
     count: u64,
-    /// The number of addresses that Pods got.
+    /// The number of addresses that were assigned to Pods.
     pub(crate) addresses: u64,
-    /// The work of controllers.
+    /// The queue of controllers.
     pub(crate) work: Work,
     /// The kinds that CRDs define, by group and kind.
     pub(crate) definitions: FxHashMap<(SmolStr, SmolStr), Arc<Value>>,
@@ -141,9 +141,9 @@ pub(crate) struct State {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) state: State,
-    /// The number of watches, which is the id of the last one.
+    /// The number of watches, which is the ID of the last one.
     pub(crate) watches: u64,
-    /// Watches with ids up to this one were interrupted.
+    /// The highest ID of the watches that were interrupted.
     pub(crate) interrupted: u64,
     pub(crate) faults: Vec<Fault>,
     pub(crate) log: VecDeque<LoggedRequest>,
@@ -166,7 +166,7 @@ impl State {
         }
     }
 
-    /// Returns the type of a kind.
+    /// Returns the schema of a kind.
     pub(crate) fn cursor(&self, gvk: &Gvk) -> Cursor<'_> {
         self.schema.kind(gvk).unwrap_or_else(Cursor::unknown)
     }
@@ -181,13 +181,13 @@ impl State {
         self.store.get("namespaces", name)
     }
 
-    /// Returns the next uid. They have the form of random ones, but are the same in each run.
+    /// Returns the next uid. Uids look like random ones, but are the same in each run.
     pub(crate) fn next_uid(&mut self) -> String {
         let bits = scrambled(self.next_count());
         format!("{:08x}-{:04x}-4000-8000-{:012x}", bits >> 32, bits >> 16 & 0xffff, self.count)
     }
 
-    /// Returns a suffix for `generateName`, of the characters that servers use.
+    /// Returns a suffix for `generateName`, with the characters that servers use.
     pub(crate) fn next_suffix(&mut self) -> String {
         const CHARACTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
         let mut bits = scrambled(self.next_count());
@@ -204,7 +204,7 @@ impl State {
         self.count
     }
 
-    /// Stores an object, or deletes it, and updates what depends on it.
+    /// Stores or deletes an object, and updates what depends on it.
     pub(crate) fn write(&mut self, resource: &Resource, key: &SmolStr, object: Option<Value>) -> Arc<Value> {
         let collection = resource.collection();
         let stored = self.write_collection(&collection, key, object);
@@ -214,7 +214,7 @@ impl State {
         stored
     }
 
-    /// Stores an object of a collection, or deletes it, and notifies controllers.
+    /// Stores or deletes an object of a collection, and notifies controllers.
     pub(crate) fn write_collection(
         &mut self,
         collection: &SmolStr,
@@ -230,7 +230,7 @@ impl State {
         stored
     }
 
-    /// Reads the definitions again after one changed.
+    /// Reads the definitions again after a change.
     pub(crate) fn read_definitions(&mut self) {
         let found: Vec<Arc<Value>> =
             self.store.list(DEFINITIONS, "", "").map(|(_, one)| Arc::clone(one)).collect();
@@ -259,7 +259,7 @@ pub(crate) fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Returns an object in an API version of its group. Versions differ in nothing else here.
+/// Returns an object in an API version of its group. Here, versions differ only in `apiVersion`.
 pub(crate) fn in_version(object: &Value, gvk: &Gvk) -> Value {
     let mut object = object.clone();
     object["apiVersion"] = json!(gvk.api_version());

@@ -68,7 +68,7 @@ impl Cause {
     }
 }
 
-/// Returns a value as messages show it.
+/// Returns a value in the format of messages.
 fn shown(value: &Value) -> String {
     value.to_string()
 }
@@ -216,7 +216,7 @@ impl Failure {
         Self::new(406, "NotAcceptable", message)
     }
 
-    /// Converts an error of a patch, with the texts of the server where those are fixed.
+    /// Converts an error of a patch, with the server's fixed messages where it has some.
     pub(crate) fn from_patch(error: &Diagnostic) -> Self {
         let status = error.to_status();
         let code = status["code"].as_u64().and_then(|code| u16::try_from(code).ok()).unwrap_or(500);

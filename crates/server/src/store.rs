@@ -22,7 +22,7 @@ pub(crate) struct Change {
     pub(crate) object: Option<Arc<Value>>,
     /// The object before the change, or `None` if it was created.
     pub(crate) previous: Option<Arc<Value>>,
-    /// The events of the change as watches send them, written by the first watch.
+    /// The events of the change in the format of watches, written by the first watch.
     pub(crate) events: Events,
 }
 
@@ -59,12 +59,12 @@ impl Default for Store {
     }
 }
 
-/// Returns the key of an object: the order of keys is that of lists.
+/// Returns the key of an object. Lists are sorted by keys.
 pub(crate) fn key(namespace: &str, name: &str) -> SmolStr {
     if namespace.is_empty() { name.into() } else { format_smolstr!("{namespace}/{name}") }
 }
 
-/// Returns the keys of a namespace, or all keys, from `start` on.
+/// Returns the range of the keys of a namespace, or of all namespaces, from `start`.
 fn range(namespace: &str, start: &str) -> (Bound<SmolStr>, Bound<SmolStr>) {
     let first = if namespace.is_empty() { SmolStr::default() } else { format_smolstr!("{namespace}/") };
     let first = if start > first.as_str() { start.into() } else { first };
@@ -118,7 +118,7 @@ impl Store {
         }
     }
 
-    /// Drops the history. Watches from before are lost.
+    /// Drops the history. Watches that started before cannot continue.
     pub(crate) fn compact(&mut self) {
         for one in self.collections.values_mut() {
             one.history.clear();
@@ -126,7 +126,7 @@ impl Store {
         }
     }
 
-    /// Stores an object, which gets its resource version. `None` deletes it.
+    /// Stores an object with a new resource version. `None` deletes it.
     pub(crate) fn write(&mut self, collection: &str, key: &SmolStr, object: Option<Value>) -> Arc<Value> {
         self.revision += 1;
         let revision = self.revision;
@@ -148,7 +148,8 @@ impl Store {
         current
     }
 
-    /// Returns the changes of a collection after a revision, or the revision up to which they are lost.
+    /// Returns the changes of a collection after a revision. If the history is compacted, returns the revision up to
+    /// which it is.
     pub(crate) fn changes_after(
         &self,
         collection: &str,
@@ -165,7 +166,8 @@ impl Store {
         }))
     }
 
-    /// Returns the objects of a collection as they were at a revision, or the revision up to which that is lost.
+    /// Returns the objects of a collection at a revision. If the history is compacted, returns the revision up to which
+    /// it is.
     pub(crate) fn at(&self, collection: &str, revision: u64) -> Result<BTreeMap<SmolStr, Arc<Value>>, u64> {
         let changes: Vec<&Change> = self.changes_after(collection, revision)?.collect();
         let mut objects = self.collections.get(collection).map(|one| one.objects.clone()).unwrap_or_default();
@@ -184,7 +186,7 @@ impl Store {
         watchers.insert(watch, waker.clone());
     }
 
-    /// Forgets a watch that ended.
+    /// Removes a watch that ended.
     pub(crate) fn forget(&mut self, collection: &str, watch: u64) {
         if let Some(one) = self.collections.get_mut(collection) {
             one.watchers.remove(&watch);

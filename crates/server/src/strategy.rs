@@ -9,11 +9,11 @@ use crate::services::is_changed_address;
 use crate::state::State;
 use crate::status::Result;
 
-/// The requests for certificates, whose specs never change.
+/// Certificate signing requests. Their specs are immutable.
 const REQUESTS: &str = "certificatesigningrequests.certificates.k8s.io";
 
 impl State {
-    /// Prepares a new object for storage: resets its status, and sets what its kind has from the start.
+    /// Prepares a new object for storage: resets its status, and sets the initial values of its kind.
     pub(crate) fn prepare_create(&mut self, target: &Target, object: &mut Value) -> Result<()> {
         let resource = &target.resource;
         let kind = resource.gvk.kind.as_str();
@@ -48,7 +48,8 @@ impl State {
         }
     }
 
-    /// Prepares a change for storage: keeps what the request cannot change, and counts changes of the spec.
+    /// Prepares a change for storage: keeps what the request cannot change, and increments the generation if the spec
+    /// changed.
     pub(crate) fn prepare_update(&mut self, target: &Target, object: &mut Value, old: &Value) -> Result<()> {
         let resource = &target.resource;
         match target.subresource_name() {
@@ -69,7 +70,8 @@ impl State {
         Ok(())
     }
 
-    /// Returns true if an object without finalizers may be deleted now.
+    /// Returns true if a deleted object without `metadata.finalizers` can be removed. A namespace also has finalizers
+    /// in its spec.
     #[expect(clippy::unused_self, reason = "namespaces wait for their contents")]
     pub(crate) fn may_finish(&self, target: &Target, object: &Value) -> bool {
         target.resource.collection() != "namespaces"
@@ -156,13 +158,13 @@ fn keep_by_kind(target: &Target, object: &mut Value, old: &Value) {
     }
 }
 
-/// Returns true if a change counts as a new generation.
+/// Returns true if a change increments the generation.
 fn is_new_spec(target: &Target, object: &Value, old: &Value) -> bool {
     let keeps_status = target.resource.has_status() || !target.resource.is_custom;
     if target.subresource.is_none() {
         return is_new_generation(old, object, keeps_status);
     }
-    // Annotations that a request for a subresource changes do not count.
+    // Changed annotations do not increment the generation in a request for a subresource.
     let mut object = object.clone();
     object["metadata"]["annotations"] = old["metadata"]["annotations"].clone();
     is_new_generation(old, &object, keeps_status)
@@ -181,7 +183,7 @@ fn label_namespace(object: &mut Value) {
     }
 }
 
-/// Selects the Pods of a job by its uid, as servers do unless the selector is manual.
+/// Makes a Job select its Pods by its uid, as servers do unless the selector is manual.
 fn prepare_job(object: &mut Value) {
     if object["spec"]["manualSelector"] == true || !object["spec"]["selector"].is_null() {
         return;
@@ -196,7 +198,7 @@ fn prepare_job(object: &mut Value) {
     for (label, value) in labels {
         object["spec"]["template"]["metadata"]["labels"][label] = value.clone();
     }
-    // A Job without labels has those of its Pods.
+    // A Job without labels gets those of its Pods.
     if object["metadata"].get("labels").is_none() {
         object["metadata"]["labels"] = object["spec"]["template"]["metadata"]["labels"].clone();
     }

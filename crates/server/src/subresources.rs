@@ -1,4 +1,4 @@
-//! Subresources with bodies of their own: scale, eviction, binding, and the finalizers of namespaces.
+//! Subresources with other bodies: scale, eviction, binding, and the finalizers of namespaces.
 
 use serde_json::{Value, json};
 use smp_validate::LabelSelector;
@@ -15,7 +15,7 @@ use crate::verbs::body;
 use crate::verbs::delete::{is_dry_run, is_pending};
 
 impl State {
-    /// Answers a request for a subresource with a body of its own. Returns `None` for others, such as `status`.
+    /// Answers a request for a subresource with another body. Returns `None` for other subresources, such as `status`.
     pub(crate) fn subresource(
         &mut self,
         target: &Target,
@@ -103,7 +103,7 @@ impl State {
         Ok(success())
     }
 
-    /// Assigns a Pod to a node: that of the path, or for the collection `bindings`, the one that the body names.
+    /// Assigns a Pod to a node. The Pod is that of the path, or for the collection `bindings` that of the body.
     fn bind(&mut self, target: &Target, request: &Request, options: &mut WriteOptions) -> Result<Value> {
         let mut binding = self.read_body(target, request, options)?;
         let name = meta(&binding, "name").to_string();
@@ -153,13 +153,13 @@ impl State {
         Ok(body)
     }
 
-    /// Admits the body of a request for a subresource, which counts as a creation.
+    /// Admits the body of a request for a subresource, which is treated as a creation.
     fn admit_body(&self, target: &Target, body: &mut Value, options: &mut WriteOptions) -> Result<()> {
         self.call_hooks(Operation::Create, target, body, None)?;
         self.review_policies(Operation::Create, target, Some(body), None, options)
     }
 
-    /// Replaces the finalizers in the spec of a namespace. It is gone once it has none.
+    /// Replaces the finalizers in the spec of a namespace. A deleted namespace is removed if it has none.
     fn finalize(&mut self, target: &Target, request: &Request, options: &mut WriteOptions) -> Result<Value> {
         let wanted = body::parse_json(&request.body)?;
         let old = self.object(target)?;
@@ -177,7 +177,7 @@ impl State {
     }
 }
 
-/// Checks the node in a binding. The error is a plain one, as that of the server.
+/// Checks the node in a binding. As on the API server, the error is a 500 without a reason.
 fn check_node(binding: &Value) -> Result<()> {
     let (kind, name) = (text(binding, "/target/kind"), text(binding, "/target/name"));
     let kind = (!matches!(kind, "" | "Node")).then(|| {
@@ -192,7 +192,7 @@ fn check_node(binding: &Value) -> Result<()> {
     }
 }
 
-/// Returns why a Pod cannot be assigned to a node.
+/// Returns the reason if a Pod cannot be assigned to a node.
 fn unassignable(pod: &Value) -> Option<String> {
     let (name, node) = (meta(pod, "name"), text(pod, "/spec/nodeName"));
     if metadata::is_deleted(pod) {
@@ -205,7 +205,7 @@ fn unassignable(pod: &Value) -> Option<String> {
     has_gates.then(|| format!("pod {name} has non-empty .spec.schedulingGates"))
 }
 
-/// Checks the name in the body of a request for a subresource against that of the path.
+/// Checks that the name in the body of a request for a subresource is that of the path.
 fn check_name(body: &Value, target: &Target) -> Result<()> {
     if meta(body, "name") == target.name {
         return Ok(());
@@ -248,7 +248,7 @@ fn scale_of(target: &Target, object: &Value) -> Value {
     scale
 }
 
-/// Returns a selector as text, such as `app=web,tier in (a,b)`, in the order of its keys.
+/// Returns a selector as text, such as `app=web,tier in (a,b)`, sorted by key.
 pub(crate) fn selector_text(selector: &Value) -> String {
     let is_plain = selector.get("matchLabels").is_none() && selector.get("matchExpressions").is_none();
     let labels = if is_plain { selector } else { &selector["matchLabels"] };

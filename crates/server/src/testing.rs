@@ -9,7 +9,7 @@ use crate::cluster::TestCluster;
 use crate::faults::{self, Effect, Fault, LoggedRequest};
 use crate::resources::Verb;
 
-/// Metadata that differs in each run, which snapshots leave out.
+/// Metadata that differs in each run. Snapshots do not contain it.
 const VOLATILE: [&str; 5] = ["uid", "resourceVersion", "creationTimestamp", "managedFields", "generation"];
 
 /// A fault before it is added, see [`TestCluster::on`].
@@ -27,13 +27,13 @@ impl FaultBuilder<'_> {
         self
     }
 
-    /// Limits the fault to objects of a name.
+    /// Limits the fault to objects with a name.
     pub fn name(mut self, name: &str) -> Self {
         self.fault.name = name.into();
         self
     }
 
-    /// Limits the number of requests. By default all are affected.
+    /// Limits the fault to a number of requests. By default it affects all requests.
     pub fn times(mut self, times: usize) -> Self {
         self.fault.times = times;
         self
@@ -44,33 +44,33 @@ impl FaultBuilder<'_> {
         self.cluster.lock().faults.push(self.fault);
     }
 
-    /// Answers with a status of this code. The request has no effect.
+    /// Answers with a `Status` of this code. The request has no effect.
     pub fn reply(self, code: u16) {
         self.add(Effect::Reply(code));
     }
 
-    /// Delays the response. The request has its effect at once.
+    /// Delays the response. The request takes effect immediately.
     pub fn delay(mut self, delay: Duration) {
         self.fault.delay = delay;
         self.add(Effect::None);
     }
 
-    /// Closes the connection before the request arrives. It has no effect.
+    /// Closes the connection before the request arrives. The request has no effect.
     pub fn drop_request(self) {
         self.add(Effect::DropRequest);
     }
 
-    /// Closes the connection before the response arrives. The request has its effect.
+    /// Closes the connection before the response arrives. The request takes effect.
     pub fn drop_response(self) {
         self.add(Effect::DropResponse);
     }
 
-    /// Closes the connection in the middle of the response: of a watch, in the middle of the first event.
+    /// Closes the connection in the middle of the response; for a watch, in the middle of the first event.
     pub fn cut_response(self) {
         self.add(Effect::Cut);
     }
 
-    /// Lets reads and lists see the objects of a resource version, as a cache that lags behind.
+    /// Lets reads and lists return the objects of a resource version, like an outdated cache.
     pub fn stale(self, resource_version: u64) {
         self.add(Effect::Stale(resource_version));
     }
@@ -82,7 +82,7 @@ impl FaultBuilder<'_> {
 }
 
 impl TestCluster {
-    /// Starts a fault of requests with a verb.
+    /// Starts a fault for requests with a verb.
     ///
     /// ```
     /// use kubernetes_test_server::{TestCluster, Verb};
@@ -95,7 +95,7 @@ impl TestCluster {
         FaultBuilder { cluster: self, fault }
     }
 
-    /// Starts a fault of requests with any verb.
+    /// Starts a fault for requests with any verb.
     pub fn on_any(&self) -> FaultBuilder<'_> {
         FaultBuilder { cluster: self, fault: Fault { times: usize::MAX, ..Fault::default() } }
     }
@@ -117,14 +117,14 @@ impl TestCluster {
         self.lock().log.iter().cloned().collect()
     }
 
-    /// Ends all open watches, as a server does that restarts.
+    /// Ends all open watches, like a server that restarts.
     pub fn interrupt_watches(&self) {
         let mut shared = self.lock();
         shared.interrupted = shared.watches;
         shared.state.store.wake_all();
     }
 
-    /// Drops the history, as etcd does every five minutes. Watches from before get 410.
+    /// Drops the history, like etcd does every five minutes. Watches that started before get 410.
     pub fn compact(&self) {
         self.lock().state.store.compact();
     }
@@ -161,7 +161,7 @@ impl TestCluster {
         Some(found)
     }
 
-    /// Returns all objects as YAML, without what differs in each run, for snapshots of a test.
+    /// Returns all objects as YAML, without metadata that differs in each run, for snapshots in tests.
     #[must_use]
     pub fn snapshot(&self) -> String {
         let shared = self.lock();
@@ -177,7 +177,7 @@ impl TestCluster {
         texts.collect::<Vec<_>>().join("---\n")
     }
 
-    /// Waits until a condition is true. Returns false if it is not within a time.
+    /// Waits until a condition is true. Returns false after the timeout.
     pub async fn wait_until(&self, timeout: Duration, is_true: impl Fn(&Self) -> bool) -> bool {
         const INTERVAL: Duration = Duration::from_millis(2);
         let end = tokio::time::Instant::now() + timeout;
@@ -191,7 +191,7 @@ impl TestCluster {
     }
 }
 
-/// Returns an object without what differs in each run.
+/// Returns an object without metadata that differs in each run.
 fn stable(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(metadata) = object["metadata"].as_object_mut() {

@@ -1,4 +1,4 @@
-//! Requests of a client, as tests of controllers make them.
+//! Sends requests of a client, as tests of controllers do.
 
 use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::apps::v1::Deployment;

@@ -1,4 +1,4 @@
-//! Validation of objects, with the causes of rejections as the server names them.
+//! Validates objects, and returns the causes of rejections as the server reports them.
 
 use serde_json::Value;
 use smp_text::diagnostic::Severity;
@@ -12,7 +12,7 @@ use crate::request::{Target, WriteOptions};
 use crate::state::{State, Validation};
 use crate::status::{Cause, Failure, Result};
 
-/// The rules whose findings are not those of the validation of a decoded object.
+/// The rules whose violations the server finds during decoding, not during validation.
 const DECODING: [&str; 5] =
     ["unknown-field", "unknown-kind", "deprecated-api", "removed-api", "duplicate-key"];
 
@@ -125,7 +125,7 @@ fn is_same(one: &Violation, other: &Violation) -> bool {
     one.rule == other.rule && one.path == other.path && one.message == other.message
 }
 
-/// Returns the cause if a status does not fit the spec.
+/// Returns the cause if a status contradicts the spec.
 fn status_cause(target: &Target, object: &Value, old: &Value) -> Option<Cause> {
     if target.subresource_name() != "status" {
         return None;

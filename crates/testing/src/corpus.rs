@@ -39,8 +39,8 @@ pub fn builder(tree: Arc<dyn FileTree>, sources: &SourceMap) -> Option<Builder> 
     Builder::with_chain(sources.clone(), options, Box::new(chain), Targets::One).ok()
 }
 
-/// Returns the files that the build of a target reads, with their texts. Returns none if the build fails or the
-/// files are larger than `largest` bytes in total.
+/// Returns the files that the build of a target reads, with their texts. Returns `None` if the build fails or the files
+/// are larger than `largest` bytes in total.
 pub fn files_read_by_build(target: &Path, largest: usize) -> Option<Vec<(PathBuf, String)>> {
     let tree = Arc::new(RecordingTree::new(Arc::new(DiskTree)));
     builder(tree.clone(), &SourceMap::default())?.build(target).ok()?;

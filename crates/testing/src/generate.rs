@@ -52,7 +52,7 @@ pub struct Generator<'s> {
     /// The schema of the kind.
     pub root: Cursor<'s>,
     pub kind: (&'static str, &'static str),
-    /// Number of values that may still be added; afterwards objects are completed with as few as possible.
+    /// Number of values that may still be added. Afterwards objects are completed with as few values as possible.
     budget: usize,
 }
 
@@ -62,8 +62,8 @@ type Field<'s> = (&'s str, Cursor<'s>);
 /// Below this depth, objects have required fields only.
 const MAX_DEPTH: usize = 12;
 
-/// Fields that are never generated. The first is bookkeeping. The others are unknown to the oracle's Kubernetes
-/// 1.36, which does not merge maps and lists of unknown fields.
+/// Fields that are never generated. The first contains data for bookkeeping. The others are unknown to the oracle's
+/// Kubernetes 1.36, which does not merge maps and lists of unknown fields.
 const EXCLUDED_FIELDS: &[&str] = &[
     "managedFields",
     "bindMountOptions",
@@ -160,15 +160,15 @@ impl<'s> Generator<'s> {
             TypeKind::Integer | TypeKind::Number => self.number(),
             TypeKind::Boolean => Node::from(self.dice.one_in(2)),
             TypeKind::IntOrString if self.dice.one_in(2) => self.number(),
-            // Merges do not notice a change of the type alone, from "1" to 1.
+            // Merges do not notice a change of only the type, such as from "1" to 1.
             TypeKind::IntOrString => Node::string(self.dice.pick(WORDS)),
             TypeKind::String | TypeKind::Any => self.text(name),
         }
     }
 
-    /// Returns a value of another type than the schema has.
+    /// Returns a value of another type than in the schema.
     ///
-    /// Never a list in place of another type, and never a map as the key of an entry: see CONTRIBUTING.md.
+    /// Never returns a list in place of another type, and never a map as the key of an entry: see CONTRIBUTING.md.
     fn value_of_wrong_type(&mut self, name: &str, at: Cursor<'s>) -> Node {
         match self.dice.below(6) {
             0 if at.type_kind() == TypeKind::Array => Node::list(vec![self.text(name)]),
@@ -239,7 +239,7 @@ impl<'s> Generator<'s> {
         Node::map(map)
     }
 
-    /// Picks a field: preferably one with a merge strategy, and a scalar once the budget is used up.
+    /// Returns a random field: preferably one with a merge strategy, and a scalar when the budget is used up.
     fn field(&mut self, fields: &[Field<'s>], depth: usize) -> Field<'s> {
         let mut field = self.dice.pick(fields);
         for _ in 0..3 {

@@ -1,8 +1,8 @@
 //! Random overlays that use all features of a kustomization.
 //!
-//! A seed generates a tree of layers: bases with manifests, layers over one or two others (which may share a
-//! base), and components. The generator keeps a rough model of the resources of each layer, so that most patches
-//! and references are valid. About one tree in ten contains a deliberate mistake.
+//! A seed generates a tree of layers: bases with manifests, layers over one or two others (which may share a base), and
+//! components. The generator keeps a simplified model of the resources of each layer, so that most patches and
+//! references are valid. About one tree in ten contains a deliberate mistake.
 //!
 //! Avoids deliberate differences of our default dialect: ports with a protocol in only one version, and list
 //! entries without their merge key. Also avoids plain scalars with `?` in flow style, which go-yaml cannot parse,

@@ -1,4 +1,4 @@
-//! Running the program as a user does: in a directory, without a cluster or terminal.
+//! Runs the program as a user does: in a directory, without a cluster or terminal.
 
 use std::fs;
 use std::io::Write as _;
@@ -71,7 +71,7 @@ pub fn run(home: &Path, args: &[&str]) -> Output {
     command(home, args).output().expect("the program runs")
 }
 
-/// Same as [`run`], with a text on stdin.
+/// Runs the program like [`run`], with a text on stdin.
 pub fn run_with_stdin(mut command: Command, text: &str) -> Output {
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program runs");

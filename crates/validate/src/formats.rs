@@ -42,8 +42,8 @@ fn numbers<const N: usize>(text: &str, between: &str, digits: [usize; N]) -> Opt
     parts.next().is_none().then_some(out)
 }
 
-/// Returns the number of fractional digits of a time of day with its zone; none if it is invalid. As in Go, the hour
-/// may have one digit, and a comma may precede the fraction.
+/// Returns the number of fractional digits of a time of day with its zone. Returns `None` if it is invalid. As in Go,
+/// the hour may have one digit, and a comma may precede the fraction.
 fn fraction_digits(text: &str) -> Option<usize> {
     let time = if let Some(time) = text.strip_suffix('Z') {
         time

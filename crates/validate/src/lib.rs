@@ -1,8 +1,11 @@
-//! Offline validation of objects: by schema, by the rules in the API server's code, and by admission policies.
+//! Validates objects offline against the schema, the rules in the API server's code, and admission policies.
 //!
 //! Part of `kubectl-smp`; this crate promises no stability of its own.
 //!
-//! Validates objects offline against the schema, the rules in the API server's code, and admission policies.
+//! Contains one traversal of an object by its schema (`walk`), one file for each rule that the API server applies
+//! besides the schema (`rules`), and CEL expressions behind the feature `cel`. Validates one object at a time, and does
+//! not depend on resources, builds, files or clusters. Start with [`validate`] and `rules/mod.rs`, the registry of
+//! rules.
 //!
 //! A finding with severity error is rejected by the API server with strict field validation (`fieldValidation:
 //! Strict`). A warning is accepted, but fails in another kind of request or in the next release, or an expression

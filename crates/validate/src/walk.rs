@@ -29,7 +29,7 @@ const MAX_VIOLATIONS_WITH_LOCATION: usize = 20;
 /// The maximum number of known fields that a help text lists.
 const MAX_LISTED_FIELDS: usize = 12;
 
-/// The way in which the API server decodes objects of a kind.
+/// How the API server decodes objects of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decoding {
     /// Into the Go structs of a built-in kind. Null is treated as absent, and validation code runs.

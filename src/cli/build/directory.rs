@@ -25,7 +25,7 @@ use smp_text::yaml;
 /// The number of files that a warning names.
 const SHOWN_FILES: usize = 5;
 
-/// The treatment of files that an earlier run wrote and this run does not write.
+/// How files are treated that an earlier run wrote and this run does not write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StaleFiles {
     /// The files of earlier runs are not recorded.

@@ -236,8 +236,8 @@ impl ObjectApply<'_> {
         let lost = replacement.check().await?;
         if self.options.dry_run == DryRun::Server {
             let (change, object) = (ApplyChange::Replaced, self.target.manifest(&self.options.field_manager));
-            let (warnings, remarks) = (Vec::new(), lost.into_iter().collect());
-            return Ok(ApplyOutcome::Applied { warnings, remarks, change, object, left_set: None });
+            let (warnings, notes) = (Vec::new(), lost.into_iter().collect());
+            return Ok(ApplyOutcome::Applied { warnings, notes, change, object, left_set: None });
         }
         self.delete(path, uid).await?;
         let made = match self.gone(path, uid).await {
@@ -247,7 +247,7 @@ impl ObjectApply<'_> {
         match made {
             Ok(response) => {
                 let outcome = self.applied(&request.path, response, before, |_| ApplyChange::Replaced);
-                outcome.map(|outcome| outcome.with_remark(lost))
+                outcome.map(|outcome| outcome.with_note(lost))
             }
             Err(stop) => {
                 let problem = stop.into_problem(self.cluster);
@@ -455,11 +455,11 @@ impl ObjectApply<'_> {
         let (change, left_set) = (change(&after), before.former_applyset(&after).map(str::to_string));
         let warnings = response.warnings.into_iter();
         let warnings = warnings.map(|text| mask_values(&text, self.target.resource)).collect();
-        let mut remarks: Vec<_> = self.target.warning(&self.options.field_manager).into_iter().collect();
+        let mut notes: Vec<_> = self.target.warning(&self.options.field_manager).into_iter().collect();
         if is_being_deleted(&object) {
-            remarks.push(format!("{} is being deleted, including what was just applied", self.target.object));
+            notes.push(format!("{} is being deleted, including what was just applied", self.target.object));
         }
-        Ok(ApplyOutcome::Applied { warnings, remarks, change, object, left_set })
+        Ok(ApplyOutcome::Applied { warnings, notes, change, object, left_set })
     }
 
     fn rejected(&self, api_error: &ApiError) -> ApplyOutcome {
@@ -499,7 +499,7 @@ impl ObjectApply<'_> {
         let text = format!("{} was not validated by the server: its {reason}", self.target.object);
         ApplyOutcome::Applied {
             warnings: Vec::new(),
-            remarks: vec![text],
+            notes: vec![text],
             change,
             object: self.target.manifest(&self.options.field_manager),
             left_set: None,

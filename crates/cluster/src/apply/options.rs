@@ -41,7 +41,7 @@ impl FieldValidation {
     }
 }
 
-/// The handling of the annotation in which `kubectl apply` stores the last-applied configuration.
+/// How the annotation with the last-applied configuration of `kubectl apply` is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum LastApplied {

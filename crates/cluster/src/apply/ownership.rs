@@ -8,9 +8,9 @@ use crate::plan::{KUBECTL, ObjectTarget};
 
 /// Returns true if kubectl could take the conflicting fields without force.
 ///
-/// The server lets kubectl's manager take fields whose live value equals that in the last-applied annotation, whoever
-/// owns them. An example are fields that `kubectl create` set. The comparison cannot be repeated locally, so a dry run
-/// decides. Fields that kubectl itself applies server-side are not taken.
+/// The server lets kubectl's manager take fields whose live value equals that in the last-applied annotation, whatever
+/// their owner. An example are fields that `kubectl create` set. The comparison cannot be repeated locally, so a dry
+/// run decides. Fields that kubectl itself applies server-side are not taken.
 pub(crate) async fn kubectl_can_take(
     cluster: &Cluster,
     target: &ObjectTarget<'_>,

@@ -26,7 +26,7 @@ pub(super) enum ApplyOutcome {
     Applied {
         warnings: Vec<String>,
         /// Notes of this program, which are not from the server.
-        remarks: Vec<String>,
+        notes: Vec<String>,
         change: ApplyChange,
         object: Node,
         /// The ID of the ApplySet that the object left.
@@ -67,9 +67,9 @@ impl ApplyOutcome {
     }
 
     /// Adds a note to an applied object.
-    pub(super) fn with_remark(mut self, text: Option<String>) -> Self {
-        if let Self::Applied { remarks, .. } = &mut self {
-            remarks.extend(text);
+    pub(super) fn with_note(mut self, text: Option<String>) -> Self {
+        if let Self::Applied { notes, .. } = &mut self {
+            notes.extend(text);
         }
         self
     }
@@ -183,14 +183,14 @@ impl<'a> Reporter<'a> {
 
     fn report_outcome(&mut self, object: &Object, outcome: ApplyOutcome, duration: Duration) {
         match outcome {
-            ApplyOutcome::Applied { warnings, remarks, change, object: live, left_set } => {
+            ApplyOutcome::Applied { warnings, notes, change, object: live, left_set } => {
                 if let Some(set) = left_set {
                     self.summary.left_sets.entry(set).or_default().push(object.clone());
                 }
                 for text in warnings.iter().filter(|text| self.warned.insert((*text).clone())) {
                     (self.report)(Event::Warning(text));
                 }
-                for text in remarks.iter().filter(|text| self.warned.insert((*text).clone())) {
+                for text in notes.iter().filter(|text| self.warned.insert((*text).clone())) {
                     (self.report)(Event::StateWarning(text));
                 }
                 self.summary.applied += 1;

@@ -70,9 +70,9 @@ pub enum PruneMode {
     /// Deletes the objects.
     #[default]
     Delete,
-    /// Server-side dry run: the server validates each deletion. The objects stay in the set.
+    /// Server-side dry run: the server validates each deletion. The objects remain in the set.
     ServerDryRun,
-    /// Only reports the objects. They stay in the set.
+    /// Only reports the objects. They remain in the set.
     Preview,
 }
 
@@ -94,8 +94,7 @@ pub enum PruneLimit {
 /// Prune options.
 #[derive(Debug, Clone, Default)]
 pub struct PruneOptions {
-    /// Kinds whose objects are pruned even if they contain other objects or data: Namespace, CustomResourceDefinition,
-    /// PersistentVolumeClaim or PersistentVolume, or their plural or short names.
+    /// Prune mode.
     pub mode: PruneMode,
     /// Kinds whose objects are pruned even if they contain other objects or data. Names: Namespace,
     /// CustomResourceDefinition, PersistentVolumeClaim and PersistentVolume, also plural or short.
@@ -107,7 +106,7 @@ pub struct PruneOptions {
     /// Deletion propagation to dependent objects.
     pub cascade: Cascade,
     /// The condition for completing a step. With [accepted](CompleteWhen::Accepted), deleted objects are still watched
-    /// for a moment. Objects that still exist then stay in the set, and so do the objects that contain them.
+    /// for a moment. Objects that still exist afterwards remain in the set, and so do the objects that contain them.
     pub done_when: CompleteWhen,
     /// The interrupt flag. Once it is true, no more objects are deleted. Pending deletions may still finish.
     pub stop: Option<Arc<AtomicBool>>,
@@ -122,7 +121,7 @@ pub(crate) type SetEventSink<'r> = &'r mut (dyn FnMut(ApplySetEvent<'_>) + Send)
 pub enum ApplySetEvent<'e> {
     /// A member that is no longer in the target is gone. In a dry run, it would be deleted.
     Pruned(&'e Object),
-    /// An object is terminating, and the run does not wait for it. It stays in the set until it is gone.
+    /// An object is terminating, and the run does not wait for it. It remains in the set until it no longer exists.
     Terminating(&'e RemainingObject),
     /// An object is still terminating after the wait timed out.
     TimedOut(&'e RemainingObject),
@@ -132,7 +131,7 @@ pub enum ApplySetEvent<'e> {
     Adopted(&'e Object),
     /// An object was removed from its set without being deleted.
     Orphaned(&'e Object),
-    /// An object is no longer among the applied objects but was not deleted. It stays in the set.
+    /// An object is no longer among the applied objects but was not deleted. It remains in the set.
     Kept(&'e KeptObject),
     /// An object could not be deleted.
     Failed(&'e ObjectFailure),
@@ -162,7 +161,8 @@ pub struct KeptObject {
 pub struct PruneSummary {
     /// Objects that are gone, or would be deleted in a dry run.
     pub pruned: Vec<Object>,
-    /// Objects that are terminating and for which the run does not wait. They stay in the set until they are gone.
+    /// Objects that are terminating and for which the run does not wait. They remain in the set until they no longer
+    /// exist.
     pub terminating: Vec<RemainingObject>,
     /// Objects that were still terminating when the wait timed out.
     pub timed_out: Vec<RemainingObject>,

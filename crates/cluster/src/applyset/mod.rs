@@ -16,7 +16,7 @@
 //! - A lock annotation prevents concurrent runs from pruning each other's objects.
 //! - Each deletion is conditional on the UID and resource version that were listed.
 //! - Objects that still contain other objects are kept.
-//! - Objects that are still terminating stay members.
+//! - Objects that are still terminating remain members.
 
 mod adopt;
 mod events;

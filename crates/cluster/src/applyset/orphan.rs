@@ -29,7 +29,8 @@ pub enum OrphanedParent {
     Kept,
 }
 
-/// There is no such set, it belongs to another tool, or its members cannot be listed.
+/// Dissolves a set: removes its label from its members without deleting them. Returns the objects that could not be
+/// changed. If there are any, the parent is not changed.
 ///
 /// # Errors
 /// There is no such set, it belongs to another tool, or its members cannot be listed.

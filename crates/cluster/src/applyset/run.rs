@@ -397,7 +397,7 @@ impl<'c> ApplySetRun<'c> {
         Ok((summary, rest))
     }
 
-    /// Reports all unserved kinds, and returns those that stay in the annotation.
+    /// Reports all unserved kinds, and returns those that remain in the annotation.
     async fn kept_kinds(&self, mut unserved: Vec<GroupKind>, report: SetEventSink<'_>) -> Vec<GroupKind> {
         let gone = removed_kinds(self.cluster, &unserved).await;
         for kind in &unserved {
@@ -409,7 +409,7 @@ impl<'c> ApplySetRun<'c> {
         unserved
     }
 
-    /// Returns the warning for a kind that is no longer served. The kind stays in the annotation, because it may be
+    /// Returns the warning for a kind that is no longer served. The kind remains in the annotation, because it may be
     /// served again, with its objects.
     fn unserved_warning(&self, kind: &GroupKind) -> String {
         let parent = self.parent.parent_ref.object();

@@ -42,7 +42,7 @@ pub(crate) async fn wait_until_gone(
     report: DeleteReport<'_>,
 ) -> Vec<RemainingObject> {
     let mut deletions = Deletions::new(terminating);
-    if deletions.there.is_empty() {
+    if deletions.remaining.is_empty() {
         return Vec::new();
     }
     let collections = std::mem::take(&mut deletions.collections);
@@ -53,7 +53,7 @@ pub(crate) async fn wait_until_gone(
 struct Deletions {
     collections: Vec<Collection>,
     /// The objects that still exist, by index of the collection and name.
-    there: FxHashMap<(usize, SmolStr), TerminatingState>,
+    remaining: FxHashMap<(usize, SmolStr), TerminatingState>,
     warned: FxHashSet<String>,
 }
 
@@ -69,7 +69,7 @@ impl Deletions {
     fn new(terminating: Vec<TerminatingObject>) -> Self {
         let mut indices: FxHashMap<(Gvk, SmolStr), usize> = FxHashMap::default();
         let mut all =
-            Self { collections: Vec::new(), there: FxHashMap::default(), warned: FxHashSet::default() };
+            Self { collections: Vec::new(), remaining: FxHashMap::default(), warned: FxHashSet::default() };
         for one in terminating {
             let (object, mapping) = (&one.object, &one.mapping);
             let index = *indices.entry((object.gvk.clone(), object.namespace.clone())).or_insert_with(|| {
@@ -93,7 +93,7 @@ impl Deletions {
             }
             let name = object.name.clone();
             all.collections[index].names.push(name.clone());
-            all.there.insert(
+            all.remaining.insert(
                 (index, name),
                 TerminatingState { terminating: one, held_by: Vec::new(), is_hidden: false },
             );
@@ -115,7 +115,7 @@ impl Deletions {
             }
             let is_stopped = limit.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
             let is_over = is_stopped || Instant::now() >= limit.until;
-            if is_over || self.there.values().all(|one| one.is_hidden) {
+            if is_over || self.remaining.values().all(|one| one.is_hidden) {
                 return self.remaining();
             }
             if last_report.elapsed() >= REPORT_INTERVAL {
@@ -126,7 +126,7 @@ impl Deletions {
     }
 
     fn remaining(&self) -> Vec<RemainingObject> {
-        let all = self.there.values().map(|one| {
+        let all = self.remaining.values().map(|one| {
             let object = one.terminating.object.clone();
             RemainingObject { object, blocked_by: one.held_by.clone() }
         });
@@ -139,7 +139,7 @@ impl Deletions {
         match sight {
             WatchEvent::Listed(objects) => {
                 let names: FxHashSet<SmolStr> = objects.iter().filter_map(name).collect();
-                self.there.retain(|(index, name), _| *index != collection || names.contains(name));
+                self.remaining.retain(|(index, name), _| *index != collection || names.contains(name));
                 for object in &objects {
                     self.now(collection, object);
                 }
@@ -147,18 +147,18 @@ impl Deletions {
             WatchEvent::Updated(object) => self.now(collection, &object),
             WatchEvent::Deleted(object) => {
                 if let Some(name) = name(&object) {
-                    self.there.remove(&(collection, name));
+                    self.remaining.remove(&(collection, name));
                 }
             }
             // The kind is no longer served, so its objects are gone.
-            WatchEvent::NotServed => self.there.retain(|(index, _), _| *index != collection),
+            WatchEvent::NotServed => self.remaining.retain(|(index, _), _| *index != collection),
             WatchEvent::TemporaryError(problem) => {
                 if self.warned.insert(problem.message().to_string()) {
                     report(DeleteEvent::Warning(problem.message()));
                 }
             }
             WatchEvent::Failed(problem) => {
-                let affected = self.there.iter_mut().filter(|((index, _), _)| *index == collection);
+                let affected = self.remaining.iter_mut().filter(|((index, _), _)| *index == collection);
                 for (_, one) in affected {
                     one.is_hidden = true;
                     one.held_by = vec![format!("cannot check whether it is gone: {}", problem.message())];
@@ -172,9 +172,9 @@ impl Deletions {
         let Some(name) = name(object) else { return };
         let key = (collection, name);
         let uid = object.get_path(&["metadata", "uid"]).and_then(Node::as_str);
-        match self.there.get_mut(&key) {
+        match self.remaining.get_mut(&key) {
             Some(one) if uid == Some(one.terminating.uid.as_str()) => one.held_by = deletion_blockers(object),
-            Some(_) => drop(self.there.remove(&key)),
+            Some(_) => drop(self.remaining.remove(&key)),
             None => {}
         }
     }

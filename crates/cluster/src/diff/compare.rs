@@ -246,9 +246,9 @@ impl ObjectComparison<'_> {
     /// Returns the result for an object that an apply would not change.
     fn unchanged(&self, path: &str, live: &[u8]) -> std::result::Result<Compared, CompareError> {
         let live = self.read(path, live).map_err(|problem| self.stop(problem))?;
-        let remarks = self.termination_note(&live).into_iter().collect();
+        let notes = self.termination_note(&live).into_iter().collect();
         let diff = self.tidy(Some(live.clone()), live);
-        Ok(Compared { diff, conflict: None, rejection: None, warnings: Vec::new(), notes: remarks })
+        Ok(Compared { diff, conflict: None, rejection: None, warnings: Vec::new(), notes })
     }
 
     fn termination_note(&self, live: &Node) -> Option<String> {
@@ -288,9 +288,9 @@ impl ObjectComparison<'_> {
         };
         let live = live.map(read).transpose()?;
         let warning = self.target.warning(&self.run.options.apply.field_manager);
-        let remarks =
+        let notes =
             warning.into_iter().chain(live.as_ref().and_then(|live| self.termination_note(live))).collect();
-        Ok(Compared { diff: self.tidy(live, merged), conflict, rejection: None, warnings, notes: remarks })
+        Ok(Compared { diff: self.tidy(live, merged), conflict, rejection: None, warnings, notes })
     }
 
     /// Returns the conflict, unless kubectl could take the fields without force.

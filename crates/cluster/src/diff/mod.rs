@@ -183,8 +183,8 @@ impl DiffReport {
         let mut new = |texts: Vec<String>| -> Vec<String> {
             texts.into_iter().filter(|text| self.warned.insert(text.clone())).collect()
         };
-        let (warnings, remarks) = (new(compared.warnings), new(compared.notes));
+        let (warnings, notes) = (new(compared.warnings), new(compared.notes));
         self.warnings.extend(warnings);
-        self.notes.extend(remarks);
+        self.notes.extend(notes);
     }
 }

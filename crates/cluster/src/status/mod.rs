@@ -12,7 +12,7 @@
 //! | Deployment | the condition Progressing has the reason ProgressDeadlineExceeded | Failed |
 //! | Deployment | too few replicas, or too few updated, available or ready ones; old replicas remain | InProgress |
 //! | Deployment | has a progress deadline and no new ReplicaSet is available; not Available | InProgress |
-//! | ReplicaSet | the condition ReplicaFailure is True; too few labelled, available or ready replicas; too many replicas | InProgress |
+//! | ReplicaSet | the condition ReplicaFailure is True; too few labeled, available or ready replicas; too many replicas | InProgress |
 //! | StatefulSet | the update strategy is OnDelete | Current |
 //! | StatefulSet | too few replicas or ready ones, too many replicas, rollout of the partition or revision incomplete | InProgress |
 //! | DaemonSet | no observed generation; too few Pods scheduled, updated, available or ready | InProgress |

@@ -63,6 +63,8 @@ impl WorkingTree {
         is_unchanged
     }
 
+    /// Compares a directory, including those below it, with the index. Returns true if both have exactly the same
+    /// files, and `None` if they cannot be compared.
     fn compare(&self, index: &Index, real: &Path) -> Option<bool> {
         let tree = index.tree(real.strip_prefix(&self.root).ok()?)?;
         let is_own = |entry: &DirectoryEntry| real == self.root && entry.name == ".git";

@@ -13,7 +13,7 @@ use super::tree::{DirectoryEntry, FileTree, Located, OpenFile};
 pub enum ConfinedTree {}
 
 impl ConfinedTree {
-    /// Fails, since this system has no directory handles.
+    /// Returns an error, because this system has no directory handles.
     ///
     /// # Errors
     /// Always [`io::ErrorKind::Unsupported`].

@@ -33,7 +33,7 @@ pub fn recover(directory: &Path, _waiting: LockMode) -> Result<Recovery> {
 /// Completes or rolls back an interrupted write in a directory or in a parent directory.
 ///
 /// # Errors
-/// Same as [`recover`].
+/// The errors of [`recover`].
 pub fn recover_directory_and_parents(directory: &Path) -> Result<()> {
     if has_journal(directory) { Err(unsupported()) } else { Ok(()) }
 }

@@ -72,7 +72,7 @@ pub fn remove_own_file(path: &Path, content: &[u8]) -> Result<()> {
     }
 }
 
-/// Removes a directory and those below it if none of them contains a file. A directory that cannot be removed stays.
+/// Removes a directory and those below it if none of them contains a file. A directory that cannot be removed is kept.
 pub fn remove_empty_directories(top: &Path) {
     let entries = walkdir::WalkDir::new(top).contents_first(true).into_iter().flatten();
     for directory in entries.filter(|entry| entry.file_type().is_dir()) {

@@ -126,7 +126,7 @@ impl StandardStream {
         Ok(File::from(open))
     }
 
-    /// Fails, since standard streams have no paths on this system.
+    /// Returns an error, because standard streams have no paths on this system.
     #[cfg(not(unix))]
     fn open(self) -> io::Result<File> {
         Err(io::ErrorKind::Unsupported.into())

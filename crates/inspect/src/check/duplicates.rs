@@ -25,7 +25,7 @@ impl PlainObjects {
 }
 
 /// Reports objects that an earlier target in the same directory also defines. `kubectl apply` on the directory applies
-/// both files, and the last one wins. Files in different directories may be for different clusters.
+/// both files, and the last one takes effect. Files in different directories may be for different clusters.
 pub fn report_duplicates(found: &mut [TargetFindings], objects: &[PlainObjects], sources: &SourceMap) {
     let file = |location: Span| Some(sources.get(sources.outermost(location).source)?.name().to_path_buf());
     let mut first: FxHashMap<(PathBuf, &ResId), (usize, PathBuf, Span)> = FxHashMap::default();

@@ -32,7 +32,7 @@ pub struct Rule {
     pub bad: RuleExample,
     /// The same files without the mistake.
     pub good: RuleExample,
-    /// The way in which the rule is run.
+    /// How the rule is run.
     pub finder: Finder,
 }
 
@@ -228,7 +228,7 @@ pub enum RuleScope {
     BuildableOverlays,
 }
 
-/// The way in which a rule is run.
+/// How a rule is run.
 #[derive(Debug, Clone, Copy)]
 pub enum Finder {
     /// The build emits the warning, with the code of the rule.

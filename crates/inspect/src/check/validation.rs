@@ -38,7 +38,7 @@ pub struct ObjectValidation<'j> {
     pub sources: &'j SourceMap,
     /// The validation options.
     pub options: &'j ValidateOptions,
-    /// The treatment of incomplete objects.
+    /// How incomplete objects are treated.
     pub incomplete: IncompleteObjects,
 }
 

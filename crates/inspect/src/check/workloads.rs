@@ -71,7 +71,7 @@ impl<'n> Workloads<'n> {
         here.iter().map(|i| self.all[*i]).find(|(labels, _)| is_meant(*labels))
     }
 
-    /// Returns all workloads that match a selector. Returns none if there are too many candidates.
+    /// Returns all workloads that match a selector. Returns an empty list if there are too many candidates.
     pub fn select(&self, namespace: &str, selector: &[LabelPair<'_>]) -> Vec<WorkloadLabels<'n>> {
         let lists = selector.iter().map(|pair| self.with_label(namespace, *pair).unwrap_or_default());
         let fewest = lists.min_by_key(|list| list.len()).unwrap_or_default();

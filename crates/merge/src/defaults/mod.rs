@@ -43,7 +43,7 @@ const DECODED: [&str; 4] =
     [BUILT_IN, "io.k8s.apimachinery.", "io.k8s.apiextensions-apiserver.", "io.k8s.kube-aggregator."];
 
 /// Sets the defaults of an object, as an API server does before it validates and stores the object. Objects of unknown
-/// kinds stay unchanged.
+/// kinds remain unchanged.
 ///
 /// For built-in kinds, empty values are added and removed as servers write them: `status: {}` is always present, and
 /// `paused: false` never is. The defaults are those of Kubernetes 1.36. Quantities are written in their canonical form:
@@ -121,7 +121,7 @@ fn is_quantity(cursor: Cursor<'_>) -> bool {
     cursor.type_name().is_some_and(|name| name.ends_with(".api.resource.Quantity"))
 }
 
-/// Returns the zero value to which Go decodes a null entry of a list or map. Pointers and lists stay null.
+/// Returns the zero value to which Go decodes a null entry of a list or map. Pointers and lists remain null.
 ///
 /// ```
 /// use strategic_merge_patch::{defaults::zero_entry, schema::{Gvk, Schema}};

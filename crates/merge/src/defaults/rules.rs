@@ -248,7 +248,7 @@ fn host_port(port: &mut Fields) {
     }
 }
 
-/// Adds the entries of the map in field `from` to the map in field `to`. Existing entries stay.
+/// Adds the entries of the map in field `from` to the map in field `to`. Existing entries are kept.
 fn add_missing(map: &mut Fields, from: &str, to: &str) {
     let Some(Value::Object(source)) = map.get(from).cloned() else { return };
     if source.is_empty() {

@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::schema::{Gvk, is_built_in};
 
-/// Moves the `stringData` of a Secret into its `data`, encoded in base64, as servers do. Other objects stay unchanged.
+/// Moves the `stringData` of a Secret into its `data`, encoded in base64, as servers do. Other objects remain
+/// unchanged.
 ///
 /// ```
 /// use strategic_merge_patch::defaults;

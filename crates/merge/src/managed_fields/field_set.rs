@@ -195,7 +195,7 @@ impl FieldSet {
         })
     }
 
-    /// Returns the paths that are not in `other`. A path stays even if `other` contains a parent of it.
+    /// Returns the paths that are not in `other`. A path is kept even if `other` contains a parent of it.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         if other.is_empty() {

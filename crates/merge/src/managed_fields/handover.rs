@@ -102,7 +102,7 @@ pub fn take(live: &Value, field: &Path, manager: &str, options: &Options<'_>) ->
 ///    entry.
 /// 2. The receiver applies its previous configuration plus the field.
 /// 3. If the giver has applied the field, it applies its previous configuration without the field. The key fields of
-///    list entries stay if the giver owns other fields of the entry.
+///    list entries are kept if the giver owns other fields of the entry.
 ///
 /// ```
 /// use strategic_merge_patch::managed_fields::{ManagedFields, Options, OwnershipStep, Path, apply, give};

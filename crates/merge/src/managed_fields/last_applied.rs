@@ -19,7 +19,7 @@ pub(super) const KUBECTL: &str = "kubectl";
 /// The maximum size of all annotations in bytes, including their names.
 const MAX_ANNOTATIONS_SIZE: usize = 256 * 1024;
 
-/// The path of the annotation.
+/// Returns the path of the annotation.
 fn annotation() -> Path {
     Path::fields(["metadata", "annotations", LAST_APPLIED])
 }

@@ -67,7 +67,7 @@ fn deployment() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A sequence of applies of random Deployments. Each apply is forced.
+/// Generates a sequence of applies of random Deployments. Each apply is forced.
 fn applies() -> impl Strategy<Value = Vec<(usize, Value)>> {
     proptest::collection::vec((0..MANAGERS.len(), deployment()), 1..6)
 }

@@ -83,8 +83,8 @@ impl<'v> Pairs<'v> {
         }
     }
 
-    /// Merges the entries in the order of the applied list. An entry that only the live list contains stays before the
-    /// entry that follows it in the live list.
+    /// Merges the entries in the order of the applied list. An entry that only the live list contains remains before
+    /// the entry that follows it in the live list.
     fn merge(&self, list: &List<'_>) -> Vec<Value> {
         let mut out = Vec::with_capacity(self.old.len() + self.new.len());
         // Applied entries that are also in the live list.

@@ -61,7 +61,7 @@ pub(super) struct List<'s> {
     pub(super) kind: ListKind<'s>,
 }
 
-/// The way in which the entries of a list are identified.
+/// How the entries of a list are identified.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ListKind<'s> {
     /// None: the list is atomic.

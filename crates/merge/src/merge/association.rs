@@ -12,7 +12,7 @@ use smp_text::path::PathElement;
 use smp_text::source::Span;
 use smp_text::yaml::Node;
 
-/// The way in which the schema's list directives are interpreted.
+/// How the schema's list directives are interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListPolicy {
     /// Overlays: the list type, or the patch strategy if there is no list type.

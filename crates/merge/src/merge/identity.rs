@@ -77,7 +77,7 @@ impl KeyValue {
     }
 }
 
-/// The way in which key values are compared.
+/// How key values are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyComparison {
     /// By data: `80` equals `8e1` but not `"80"`. Maps and lists cannot be keys.
@@ -114,7 +114,7 @@ impl KeyComparison {
     }
 }
 
-/// The way in which null keys are treated.
+/// How null keys are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NullKey {
     /// Null is an ordinary value.

@@ -9,8 +9,8 @@ use crate::schema::Schema;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
-/// Merges the fields of `source` into `dest`. Values of the source win, null in the source removes a value, and fields
-/// that only `dest` has stay. Null as a whole argument stands for a missing object.
+/// Merges the fields of `source` into `dest`. Values of the source take precedence, null in the source removes a value,
+/// and fields that only `dest` has are kept. Null as a whole argument stands for a missing object.
 ///
 /// Types are looked up by the apiVersion and kind of the objects.
 ///
@@ -35,7 +35,7 @@ pub fn merge(dest: &Value, source: &Value, schema: &Schema, options: &MergeOptio
 
 /// Merges the changes from `original` to `updated` into `dest`. Null as a whole argument stands for a missing object.
 ///
-/// A value that both sides changed differently is a conflict. The options determine which side wins.
+/// A value that both sides changed differently is a conflict. The options determine which side is used.
 ///
 /// ```
 /// use strategic_merge_patch::merge::{MergeOptions, json};

@@ -50,7 +50,7 @@ impl InferKeys {
     }
 }
 
-/// The side that wins if both sides of a three-way merge changed a field differently.
+/// The side that is used if both sides of a three-way merge changed a field differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ConflictPolicy {
     /// The updated version, unless dest has null.
@@ -60,7 +60,7 @@ pub enum ConflictPolicy {
     Dest,
 }
 
-/// The treatment of null in a lossless three-way merge.
+/// How null is treated in a lossless three-way merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NullPolicy {
     /// Null is a value like any other if only one side changed the field. If both sides changed it, null removes the
@@ -88,9 +88,9 @@ pub struct MergeOptions {
     pub list_order: Option<ListOrder>,
     /// The keys that identify the entries of lists without a schema.
     pub infer_keys: InferKeys,
-    /// The side that wins conflicts.
+    /// The side that is used for conflicts.
     pub conflicts: ConflictPolicy,
-    /// The treatment of null under the lossless rules. Under kyaml's rules, null always removes the field.
+    /// How null is treated under the lossless rules. Under kyaml's rules, null always removes the field.
     pub nulls: NullPolicy,
 }
 
@@ -102,7 +102,8 @@ impl Default for MergeOptions {
 }
 
 impl MergeOptions {
-    /// Returns lossless options: lists without a schema merge by common keys, and the updated value wins conflicts.
+    /// Returns lossless options: lists without a schema merge by common keys, and the updated value is used for
+    /// conflicts.
     #[must_use]
     pub fn lossless() -> Self {
         Self {
@@ -141,7 +142,7 @@ impl MergeOptions {
         self
     }
 
-    /// Sets the side that wins conflicts.
+    /// Sets the side that is used for conflicts.
     #[must_use]
     pub fn conflicts(mut self, policy: ConflictPolicy) -> Self {
         self.conflicts = policy;

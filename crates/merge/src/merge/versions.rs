@@ -8,8 +8,8 @@ use crate::schema::{Cursor, Schema};
 use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
-/// Merges the fields of `source` into `dest`. Values of the source win, null in the source removes a value, and fields
-/// that only dest has stay.
+/// Merges the fields of `source` into `dest`. Values of the source take precedence, null in the source removes a value,
+/// and fields that only dest has are kept.
 ///
 /// Types are looked up by the apiVersion and kind of the objects. The rules of [`MergeRules::Lossless`] return the
 /// source unchanged if there is no dest. Lists merge by the merge keys of their entries, and sets are joined. Lists
@@ -60,17 +60,18 @@ pub fn merge2_with_kind(
 
 /// Merges the changes from `original` to `updated` into `dest`.
 ///
-/// A value that both sides changed differently is a conflict. The options determine which side wins. An object that one
-/// side does not have at all is treated as an empty map; the caller must handle this case if it needs another result.
+/// A value that both sides changed differently is a conflict. The options determine which side is used. An object that
+/// one side does not have at all is treated as an empty map; the caller must handle this case if it needs another
+/// result.
 ///
 /// The rules of [`MergeRules::Lossless`] compare each value of the three versions:
 ///
-/// - If original and updated are equal, dest stays, null or not.
-/// - If original and dest are equal, the updated value wins.
+/// - If original and updated are equal, the value of dest is kept, null or not.
+/// - If original and dest are equal, the updated value is used.
 /// - Otherwise, null in updated or dest removes the value. Maps merge by field and lists by merge key. All other values
 ///   are a conflict.
 ///
-/// Maps and lists that become empty in the merge are removed. Those that were already empty stay.
+/// Maps and lists that become empty in the merge are removed. Those that were already empty are kept.
 ///
 /// ```
 /// use strategic_merge_patch::merge::{MergeOptions, merge3};

@@ -37,11 +37,11 @@ pub struct PatchingOptions {
     pub json_patch: JsonPatchOptions,
     /// The options for three-way patches.
     pub three_way: ThreeWayOptions,
-    /// The handling of strategic merge patches for custom resources under the API server's rules.
+    /// How strategic merge patches are handled for custom resources under the API server's rules.
     pub custom_resources: CustomResources,
 }
 
-/// The handling of strategic merge patches for kinds that are not built into the API server.
+/// How strategic merge patches are handled for kinds that are not built into the API server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum CustomResources {
@@ -401,7 +401,7 @@ pub struct ObjectVersions<'v> {
 }
 
 /// Creates the patch of `kubectl apply`. It turns the current object into the modified one, and removes the fields that
-/// `original` has and `modified` no longer has. Additions by other owners stay.
+/// `original` has and `modified` no longer has. Additions by other owners are kept.
 ///
 /// ```
 /// use strategic_merge_patch::patch::json::{PatchType, ObjectVersions, create_three_way};

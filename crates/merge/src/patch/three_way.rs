@@ -12,7 +12,7 @@ use smp_text::source::Span;
 use smp_text::yaml::{Map, Node};
 
 /// Creates the patch that turns `current` into `modified`, and removes the fields that `original` has and `modified` no
-/// longer has. Additions by other owners in `current` stay.
+/// longer has. Additions by other owners in `current` are kept.
 ///
 /// A null original is treated as an empty object: the object was never applied.
 ///

@@ -22,10 +22,10 @@ use smp_text::yaml::{Map, Node};
 ///
 /// For a two-way patch, the expected object is the modified version. For a three-way patch, it is the current object
 /// with all values of the modified version and without the fields that only the original has; additions by other owners
-/// stay. Lists merge by the schema: for the API server by patch strategies, otherwise by all directives. For unknown
-/// kinds, overlays, JSON merge patches and JSON patches replace lists as a whole. Only strategic merge patches replace
-/// atomic maps as a whole; the other types can set single fields. For the API server, the patch is that of `kubectl
-/// apply`.
+/// are kept. Lists merge by the schema: for the API server by patch strategies, otherwise by all directives. For
+/// unknown kinds, overlays, JSON merge patches and JSON patches replace lists as a whole. Only strategic merge patches
+/// replace atomic maps as a whole; the other types can set single fields. For the API server, the patch is that of
+/// `kubectl apply`.
 ///
 /// For a three-way patch, a field that is null in the original or the modified version is treated as absent. For a
 /// two-way patch, only a JSON patch can set null; with the other types, the field must have a known type, so that null

@@ -11,7 +11,7 @@ use smp_text::diagnostic::Result;
 
 /// A source of types, queried only if no source of higher precedence has the kind.
 pub trait SchemaSource: Send + Sync {
-    /// The name of the source in output: `cache`, `cluster`.
+    /// Returns the name of the source in output: `cache`, `cluster`.
     fn name(&self) -> &str;
 
     /// Returns a graph that contains the kind, or `None` if the source has no such kind.

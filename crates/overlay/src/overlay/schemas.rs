@@ -136,7 +136,7 @@ impl BuildSchemas {
         let mut chain = chain.lock().unwrap_or_else(PoisonError::into_inner);
         let chain = match &mut *chain {
             Some(chain) => chain,
-            // Create the chain, and with it the search for a cluster, only if needed.
+            // Create the chain only if needed, because this searches for a cluster.
             none => none.insert((self.make_chain)(self.chain_use)?),
         };
         for (gvk, used) in unknown {
@@ -172,7 +172,7 @@ impl BuildSchemas {
 /// Kinds, each with its first use.
 pub(super) type KindUses = FxHashMap<Gvk, KindUse>;
 
-/// Create the chain only if needed, because this searches for a cluster.
+/// The first manifest of a kind.
 #[derive(Debug)]
 pub(super) struct KindUse {
     at: Span,
@@ -273,7 +273,7 @@ impl<'l> Locked<'l> {
     }
 }
 
-/// The manifests of a build that matter for its types: CRDs, and manifests of kinds that may be custom.
+/// The manifests of a build that determine its types: CRDs, and manifests of kinds that may be custom.
 #[derive(Debug, Default)]
 pub(super) struct TypesInBuild<'n> {
     crds: Vec<&'n Node>,
@@ -288,14 +288,14 @@ impl<'n> TypesInBuild<'n> {
             self.crds.push(node);
         }
         let gvk = gvk_of(node);
-        // The manifests of a build that determine its types: CRDs, and manifests of kinds that may be custom.
+        // Only kinds with a domain as group can be custom resources.
         if gvk.group.contains('.') {
             self.custom_kinds.entry(gvk).or_insert_with(|| KindUse::from_manifest(node));
         }
     }
 
-    /// Returns the types of the CRDs that the build has resources of. Nothing is merged by the others, and
-    /// reading them all would take longer than the rest of a build that only installs them.
+    /// Returns the types of the CRDs whose resources the build contains. The other CRDs are not needed for merging, and
+    /// reading all of them would take longer than the rest of a build that only installs them.
     fn graphs(&self) -> WithWarnings<Vec<Arc<TypeGraph>>> {
         let kinds: FxHashSet<_> = self.custom_kinds.keys().map(|gvk| (&gvk.group, &gvk.kind)).collect();
         let has_resources = |crd: &&&Node| {
@@ -309,7 +309,7 @@ impl<'n> TypesInBuild<'n> {
         for crd in self.crds.iter().filter(has_resources) {
             match read(crd) {
                 Ok(graph) => graphs.push(graph),
-                // A build that does not merge by this CRD does not depend on it.
+                // A build that does not merge resources of this CRD does not depend on it.
                 Err(problem) => warnings.push(
                     Diagnostic::warning(
                         problem.code(),
@@ -331,19 +331,18 @@ fn gvk_of(node: &Node) -> Gvk {
 
 fn read_openapi(root: &Root, source: SourceId) -> Result<Model> {
     let sources = root.reader().sources();
-    // Returns the types of the CRDs whose resources the build contains. The other CRDs are not needed for merging, and
-    // reading all of them would take longer than the rest of a build that only installs them.
+    // As in kustomize: JSON or YAML, with duplicate keys allowed as in kustomization files.
     let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
     let document = parse_documents(sources, source, options)?.into_iter().next().unwrap_or_else(Node::null);
     read_document(&document)
 }
 
-/// A build that does not merge resources of this CRD does not depend on it.
+/// How the built-in schema is handled when a kustomization sets `openapi.path`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BuiltInSchema {
     /// It is replaced.
     Replaced,
-    /// As in kustomize: JSON or YAML, with duplicate keys allowed as in kustomization files.
+    /// It is kept, and consulted after the document.
     Kept,
 }
 

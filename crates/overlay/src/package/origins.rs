@@ -57,7 +57,7 @@ pub enum OriginSide {
 }
 
 impl OriginSide {
-    /// Returns the side that the value of the result comes from.
+    /// Returns `updated`, `dest` or `both`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -67,7 +67,7 @@ impl OriginSide {
         }
     }
 
-    /// Returns the side whose value the result has.
+    /// Returns the side that the value of the result comes from.
     pub(super) fn from_result<T: PartialEq>(updated: &T, dest: &T, result: &T) -> Self {
         match (updated == result, dest == result) {
             (true, false) => Self::Updated,

@@ -24,7 +24,7 @@ use smp_text::path::PathElement;
 use smp_text::source::{SourceId, Span};
 use smp_text::yaml::{Node, Style, Tag, Value};
 
-/// Source of the patch. Its lines are not shown if the patch targets a Secret.
+/// Patches that are applied in order.
 #[derive(Debug, Clone)]
 pub struct Patches(Vec<TargetedPatch>);
 
@@ -42,13 +42,13 @@ struct TargetedPatch {
 /// Options of [`patch_package`].
 #[derive(Debug, Clone)]
 pub struct PackagePatchOptions {
-    /// Restricts the targets, in addition to the identities in the patches.
+    /// Rules by which strategic merge patches are applied.
     pub rules: Rules,
-    /// Restricts the targets in addition to what the patches name.
+    /// Restricts the targets, in addition to the identities in the patches.
     pub selection: ManifestSelection,
-    /// How strategic merge patches for custom resources are handled under the API server's rules.
+    /// Schema definition used for manifests without a kind.
     pub type_name: Option<String>,
-    /// Handling of strategic merge patches for custom resources under the API server's rules.
+    /// How strategic merge patches for custom resources are handled under the API server's rules.
     pub custom_kinds: CustomKinds,
     /// Returns true if kustomizations have a field of this name. Their schema only has the lists that merge by keys or as
     /// sets.

@@ -13,7 +13,7 @@ use smp_text::yaml::{Entry, Node};
 
 impl ResourceSet {
     /// Adds a generated resource according to its behavior: creates it, or replaces or merges with the
-    /// resource of the same id.
+    /// resource of the same ID.
     ///
     /// # Errors
     /// `create` with an existing ID; `merge` or `replace` with an ID that matches no resource, or several; `merge` with
@@ -42,7 +42,7 @@ impl ResourceSet {
         Err(self.duplicate_error_with_help(existing, &resource).help(help))
     }
 
-    /// Finds the resource that `merge` or `replace` changes: the one that has the id now, or else the only
+    /// Finds the resource that `merge` or `replace` changes: the one that has the ID now, or else the only
     /// one that once had it.
     fn find_target(&self, resource: &Resource) -> Result<usize> {
         let (id, at) = (resource.id(), resource.node().span());

@@ -1,24 +1,24 @@
-//! The former ids of a resource.
+//! The former IDs of a resource.
 
 use std::ops::Deref;
 
 use super::id::ResId;
 
-/// Former ids, the oldest first, without consecutive duplicates.
+/// Former IDs, the oldest first, without consecutive duplicates.
 ///
-/// kustomize records the id of a resource before each step that might change it; most steps do not.
+/// kustomize records the ID of a resource before each step that might change it; most steps do not.
 #[derive(Debug, Clone, Default)]
 pub struct FormerIds {
     ids: Vec<ResId>,
-    /// The number of times that each id was recorded in a row.
+    /// The number of times that each ID was recorded in a row.
     counts: Vec<usize>,
 }
 
-/// The number of ids from which memory for further ones is reserved. Most resources have one or two.
+/// The number of IDs from which memory for further ones is reserved. Most resources have one or two.
 const MANY: usize = 4;
 
 impl FormerIds {
-    /// Records an id.
+    /// Records an ID.
     pub fn push(&mut self, id: ResId) {
         match self.counts.last_mut() {
             Some(counts) if self.ids.last().is_some_and(|last| is_identical(last, &id)) => *counts += 1,
@@ -33,13 +33,13 @@ impl FormerIds {
         }
     }
 
-    /// Removes all ids.
+    /// Removes all IDs.
     pub fn clear(&mut self) {
         self.ids.clear();
         self.counts.clear();
     }
 
-    /// Returns the ids, each as often as it was recorded.
+    /// Returns the IDs, each as often as it was recorded.
     pub fn with_repeats(&self) -> impl Iterator<Item = &ResId> {
         self.ids.iter().zip(&self.counts).flat_map(|(id, counts)| std::iter::repeat_n(id, *counts))
     }
@@ -49,7 +49,7 @@ impl FormerIds {
     }
 }
 
-/// Returns true if two ids are identical, including the way the namespace is written.
+/// Returns true if two IDs are identical, including the way the namespace is written.
 fn is_identical(a: &ResId, b: &ResId) -> bool {
     a.gvk == b.gvk && a.name == b.name && a.namespace == b.namespace && a.cluster_scoped == b.cluster_scoped
 }

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// The `behavior` of a generator: its effect if a resource of the same id exists.
+/// The `behavior` of a generator: its effect if a resource of the same ID exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Behavior {
     /// Not set; equivalent to `create`.
@@ -41,7 +41,7 @@ impl Behavior {
 /// The generator options of a generated resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Generated {
-    /// The behavior if a resource of the same id exists.
+    /// The behavior if a resource of the same ID exists.
     pub behavior: Behavior,
     /// True if a hash of the content is appended to the name.
     pub name_hash: bool,

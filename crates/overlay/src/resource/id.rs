@@ -1,4 +1,4 @@
-//! Resource ids.
+//! Resource IDs.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -40,13 +40,13 @@ impl ResId {
         }
     }
 
-    /// Returns true if both ids have the same effective namespace.
+    /// Returns true if both IDs have the same effective namespace.
     #[must_use]
     pub fn same_namespace(&self, other: &Self) -> bool {
         self.effective_namespace() == other.effective_namespace()
     }
 
-    /// Returns true if both ids have the same group, version, kind and name, in any namespace.
+    /// Returns true if both IDs have the same group, version, kind and name, in any namespace.
     #[must_use]
     pub fn same_gvk_and_name(&self, other: &Self) -> bool {
         self.name == other.name && self.gvk == other.gvk
@@ -82,7 +82,7 @@ impl From<&ResId> for ResourceName {
 }
 
 impl fmt::Display for ResId {
-    /// Formats the id for messages: `Deployment.apps web in namespace shop`.
+    /// Formats the ID for messages: `Deployment.apps web in namespace shop`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.gvk.kind)?;
         if !self.gvk.group.is_empty() {

@@ -1,4 +1,4 @@
-//! Indexes of the positions of resources in a set, by current and former ids, names and kinds.
+//! Indexes of the positions of resources in a set, by current and former IDs, names and kinds.
 //!
 //! Each index is built at its first use. It contains the hashes of keys instead of the keys, which would be much
 //! larger. Later, keys are only added to it, so the key that a resource had before an update may remain. For both
@@ -23,12 +23,12 @@ pub(super) struct Indexes {
 }
 
 impl Indexes {
-    /// Returns the positions of resources that may have this id now.
+    /// Returns the positions of resources that may have this ID now.
     pub(super) fn by_id(&self, resources: &[Resource], id: &ResId) -> &[usize] {
         self.ids.get_or_init(|| PositionIndex::build(resources, ids)).get(id)
     }
 
-    /// Returns the positions of resources that may once have had this id.
+    /// Returns the positions of resources that may once have had this ID.
     pub(super) fn by_former_id(&self, resources: &[Resource], id: &ResId) -> &[usize] {
         self.former_ids.get_or_init(|| PositionIndex::build(resources, former_ids)).get(id)
     }
@@ -43,7 +43,7 @@ impl Indexes {
         self.kinds.get_or_init(|| PositionIndex::build(resources, kinds)).get(kind)
     }
 
-    /// Adds the keys of a resource that is new at a position or has changed its id.
+    /// Adds the keys of a resource that is new at a position or has changed its ID.
     pub(super) fn add(&mut self, position: usize, resource: &Resource) {
         add_to(&mut self.ids, position, ids(resource));
         add_to(&mut self.former_ids, position, former_ids(resource));
@@ -123,7 +123,7 @@ impl Positions {
     }
 
     fn add(&mut self, position: usize) {
-        // Positions arrive in ascending order, except when a resource changes its id.
+        // Positions arrive in ascending order, except when a resource changes its ID.
         let Err(at) = self.as_slice().binary_search(&position) else { return };
         match self {
             Self::One([other]) => {

@@ -23,13 +23,13 @@ use smp_text::yaml::{Map, Node, PrintFormat, Tag, Value, check_printable, neares
 pub struct Resource {
     node: Node,
     id: ResId,
-    /// Former ids, the oldest first. Other resources may still refer to this one by these names.
+    /// Former IDs, the oldest first. Other resources may still refer to this one by these names.
     pub previous: FormerIds,
     /// The name prefixes that were added, the innermost first.
     pub prefixes: Vec<SmolStr>,
     /// The name suffixes that were added, the innermost first.
     pub suffixes: Vec<SmolStr>,
-    /// The ids of the resources that refer to this one by name.
+    /// The IDs of the resources that refer to this one by name.
     pub referred_by: Vec<ResId>,
     /// The names of the `vars` that take their value from this resource.
     pub vars: Vec<SmolStr>,
@@ -186,8 +186,8 @@ impl Resource {
         };
         if !same {
             self.id = id_of(&self.node, schema);
-            // Former ids keep their former kinds, but always get the current group and version. Otherwise a
-            // selector by a former id would not match a resource whose API version was patched.
+            // Former IDs keep their former kinds, but always get the current group and version. Otherwise a
+            // selector by a former ID would not match a resource whose API version was patched.
             for former in self.previous.iter_mut() {
                 former.gvk.group.clone_from(&self.id.gvk.group);
                 former.gvk.version.clone_from(&self.id.gvk.version);
@@ -208,25 +208,25 @@ impl Resource {
         }
     }
 
-    /// Returns the current id.
+    /// Returns the current ID.
     #[must_use]
     pub fn id(&self) -> &ResId {
         &self.id
     }
 
-    /// Returns the id that the resource had when it was loaded.
+    /// Returns the ID that the resource had when it was loaded.
     #[must_use]
     pub fn original_id(&self) -> &ResId {
         self.previous.first().unwrap_or(&self.id)
     }
 
-    /// Returns all ids of the resource: the former ones first, the current one last.
+    /// Returns all IDs of the resource: the former ones first, the current one last.
     #[must_use]
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = &ResId> {
         self.previous.iter().chain([&self.id])
     }
 
-    /// Records the current id as a former one, so that existing references to it still resolve.
+    /// Records the current ID as a former one, so that existing references to it still resolve.
     pub fn store_previous_id(&mut self) {
         let mut id = self.id.clone();
         if !id.cluster_scoped {

@@ -26,7 +26,7 @@ impl<'w> ObjectArg<'w> {
         Some(Self { kind, namespace, name })
     }
 
-    /// Returns true if the id is in the namespace, or if no namespace is given.
+    /// Returns true if the ID is in the namespace, or if no namespace is given.
     pub fn is_in(&self, id: &ResId) -> bool {
         self.namespace.is_none_or(|name| id.namespace == name || id.effective_namespace() == name)
     }
@@ -36,7 +36,7 @@ impl<'w> ObjectArg<'w> {
         is_kind(gvk, self.kind)
     }
 
-    /// Returns true if the id has this kind, namespace and name.
+    /// Returns true if the ID has this kind, namespace and name.
     pub fn matches(&self, id: &ResId) -> bool {
         id.name == self.name && self.is_in(id) && self.is_kind(&id.gvk)
     }

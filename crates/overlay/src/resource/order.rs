@@ -1,4 +1,4 @@
-//! kustomize's sort order of kinds and ids.
+//! kustomize's sort order of kinds and IDs.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! Selectors of resources: patterns for ids, and selectors of labels and annotations.
+//! Selectors of resources: patterns for IDs, and selectors of labels and annotations.
 
 use regex::Regex;
 use smol_str::SmolStr;
@@ -63,7 +63,7 @@ impl Pattern {
     }
 }
 
-/// Selects resources by patterns for their ids, and by labels and annotations.
+/// Selects resources by patterns for their IDs, and by labels and annotations.
 #[derive(Debug, Clone, Default)]
 pub struct Selector {
     /// The API group.

@@ -1,4 +1,4 @@
-//! An ordered set of resources that can be looked up by id, name and kind.
+//! An ordered set of resources that can be looked up by ID, name and kind.
 
 use std::mem;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use smp_merge::cause::{Cause, Touched, Writer};
 use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// Resources in the order in which they were added; no two have the same id.
+/// Resources in the order in which they were added; no two have the same ID.
 ///
 /// ```
 /// use smp_overlay::resource::{Resource, ResourceSet};
@@ -37,13 +37,13 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 /// ```
 ///
 /// [`ResourceSet::update`] and [`ResourceSet::append`] keep the indexes up to date. Other changes that may
-/// change ids drop the indexes, which are then built again at the next use.
+/// change IDs drop the indexes, which are then built again at the next use.
 #[derive(Debug, Clone, Default)]
 pub struct ResourceSet {
     resources: Vec<Resource>,
     indexes: Indexes,
     copied: Copied,
-    /// True if ids may have changed since the last check that they are distinct.
+    /// True if IDs may have changed since the last check that they are distinct.
     ids_changed: bool,
     /// The changes since histories were last updated, or `None` if no histories are kept.
     changes: Option<SetChanges>,
@@ -79,7 +79,7 @@ impl ResourceSet {
         self.resources.iter()
     }
 
-    /// Returns all resources, to change, sort or filter them. [`ResourceSet::check_ids`] finds ids that
+    /// Returns all resources, to change, sort or filter them. [`ResourceSet::check_ids`] finds IDs that
     /// became equal.
     pub fn resources_mut(&mut self) -> &mut Vec<Resource> {
         self.indexes = Indexes::default();
@@ -243,14 +243,14 @@ impl ResourceSet {
         self.changes.as_ref().map(SetChanges::writers).unwrap_or_default()
     }
 
-    /// Returns the position of the resource that has this id now.
+    /// Returns the position of the resource that has this ID now.
     #[must_use]
     pub fn position(&self, id: &ResId) -> Option<usize> {
         let has_it = |i: &usize| self.is_match(*i, |r| r.id() == id);
         self.indexes.by_id(&self.resources, id).iter().copied().rfind(has_it)
     }
 
-    /// Returns true if another resource has the same id as the one at a position.
+    /// Returns true if another resource has the same ID as the one at a position.
     #[must_use]
     pub fn shares_id(&self, position: usize) -> bool {
         let Some(id) = self.resources.get(position).map(Resource::id) else { return false };
@@ -258,13 +258,13 @@ impl ResourceSet {
         same.copied().any(|i| self.is_match(i, |r| r.id() == id))
     }
 
-    /// Returns the ascending positions of all resources that once had this id.
+    /// Returns the ascending positions of all resources that once had this ID.
     pub fn by_former_id(&self, id: &ResId) -> impl Iterator<Item = usize> {
         let had_it = move |i: &usize| self.is_match(*i, |r| r.previous.contains(id));
         self.indexes.by_former_id(&self.resources, id).iter().copied().filter(had_it)
     }
 
-    /// Returns the ascending positions of all resources that have or had this id.
+    /// Returns the ascending positions of all resources that have or had this ID.
     #[must_use]
     pub fn by_any_id(&self, id: &ResId) -> Vec<usize> {
         let has_it = |i: &usize| self.is_match(*i, |r| r.id() == id);
@@ -318,7 +318,7 @@ impl ResourceSet {
     /// Appends a resource.
     ///
     /// # Errors
-    /// The id exists in the set. The error has both locations.
+    /// The ID exists in the set. The error has both locations.
     pub fn append(&mut self, resource: Resource) -> Result<()> {
         if let Some(i) = self.position(resource.id()) {
             return Err(self.duplicate_error_with_help(i, &resource));
@@ -334,7 +334,7 @@ impl ResourceSet {
     /// Appends all resources of another set.
     ///
     /// # Errors
-    /// An id exists in this set, or twice in the other one.
+    /// An ID exists in this set, or twice in the other one.
     pub fn append_all(&mut self, mut other: Self) -> Result<()> {
         let mut copied = self.copied;
         copied.merge(other.copied);
@@ -348,7 +348,7 @@ impl ResourceSet {
         other.resources.into_iter().try_for_each(|r| self.append(r))
     }
 
-    /// Returns the positions of the first two resources that have the same id.
+    /// Returns the positions of the first two resources that have the same ID.
     #[must_use]
     pub fn equal_ids(&self) -> Option<[usize; 2]> {
         let mut seen: FxHashMap<&ResId, usize> = FxHashMap::default();
@@ -356,10 +356,10 @@ impl ResourceSet {
         all.find_map(|(i, resource)| seen.insert(resource.id(), i).map(|first| [first, i]))
     }
 
-    /// Checks that no two resources have the same id, since transformers can make ids equal.
+    /// Checks that no two resources have the same ID, since transformers can make IDs equal.
     ///
     /// # Errors
-    /// Two resources have the same id. The error has both locations.
+    /// Two resources have the same ID. The error has both locations.
     pub fn check_ids(&mut self) -> Result<()> {
         if !self.ids_changed {
             return Ok(());
@@ -374,7 +374,7 @@ impl ResourceSet {
         Ok(())
     }
 
-    /// Creates the error for a resource that has the id of the resource at a position, with the usual help.
+    /// Creates the error for a resource that has the ID of the resource at a position, with the usual help.
     pub(crate) fn duplicate_error_with_help(&self, first: usize, second: &Resource) -> Diagnostic {
         self.duplicate_error(first, second)
             .help("rename or remove one of them, or make the second one a patch of the first")
@@ -384,7 +384,7 @@ impl ResourceSet {
         let (id, first) = (second.id(), &self.resources[first]);
         let label = |which: &str, resource: &Resource| {
             let mut original = resource.original_id().clone();
-            // Former ids have the namespace `default` where the manifest has none.
+            // Former IDs have the namespace `default` where the manifest has none.
             if id.namespace.is_empty() && original.namespace == "default" {
                 original.namespace.clone_from(&id.namespace);
             }
@@ -488,10 +488,10 @@ mod tests {
         set.update(0, |r| r.previous.push(second.clone()));
         assert_eq!(set.by_any_id(&second), [0, 1]);
         assert_eq!((set.by_name("x").collect::<Vec<_>>(), set.by_name("y").count()), (vec![0, 2], 2));
-        // A former name that was not stored as a former id is not found.
+        // A former name that was not stored as a former ID is not found.
         set.update(2, |r| r.set_name("q"));
         assert_eq!(set.by_name("x").collect::<Vec<_>>(), [0]);
-        // Of two resources with one id, the last one is found.
+        // Of two resources with one ID, the last one is found.
         set.update(2, |r| {
             r.set_name("x");
             r.set_kind("A", &Schema::empty());

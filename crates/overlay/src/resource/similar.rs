@@ -1,4 +1,4 @@
-//! Suggestions for ids that match no resource ("did you mean ...?").
+//! Suggestions for IDs that match no resource ("did you mean ...?").
 //!
 //! `smp_text::yaml::nearest_name` measures the similarity of names.
 
@@ -39,7 +39,7 @@ fn related_kind<'n>(kind: &str, kinds: &[&'n str]) -> Option<&'n str> {
 /// The number of neighbors to compare on each side.
 const NEIGHBOURS: usize = 8;
 
-/// An index of resources to find the one most similar to an id.
+/// An index of resources to find the one most similar to an ID.
 #[derive(Debug, Default)]
 pub struct SimilarResources {
     /// Names by kind.
@@ -147,11 +147,11 @@ impl SimilarResources {
         nearest_name(kind, &kinds.into_iter().collect::<Vec<_>>())
     }
 
-    /// Returns the resource most similar to an id: with the same name in another namespace or of a similar
+    /// Returns the resource most similar to an ID: with the same name in another namespace or of a similar
     /// kind, or of the same kind with a similar name.
     ///
     /// Two kinds that are both in the schema are not treated as misspellings of each other, unless they belong to one
-    /// family. An empty part of the id matches anything.
+    /// family. An empty part of the ID matches anything.
     pub(crate) fn nearest(&self, id: &ResId, schema: &Schema) -> Option<&SimilarResource> {
         let (kind, name) = (&id.gvk.kind, &id.name);
         if name.is_empty() {
@@ -176,7 +176,7 @@ impl SimilarResources {
 }
 
 impl SimilarResources {
-    /// Returns a resource of the same kind whose name extends or shortens the id's name at a hyphen: `web`
+    /// Returns a resource of the same kind whose name extends or shortens the ID's name at a hyphen: `web`
     /// for `web-prod`.
     pub(crate) fn longer_or_shorter(&self, id: &ResId) -> Option<&SimilarResource> {
         let (names, name) = (&self.names.get(&id.gvk.kind)?.known, id.name.as_str());
@@ -197,11 +197,11 @@ impl SimilarResources {
 }
 
 impl SimilarResource {
-    /// Returns "did you mean ...?", with the part in which the resource differs from an id.
+    /// Returns "did you mean ...?", with the part in which the resource differs from an ID.
     pub(crate) fn suggestion(&self, id: &ResId) -> String {
-        // For a selector (an id without a version), only the fields that it sets are compared.
+        // For a selector (an ID without a version), only the fields that it sets are compared.
         let selects = id.gvk.version.is_empty();
-        // A former id has the namespace `default` where the manifest has none.
+        // A former ID has the namespace `default` where the manifest has none.
         let same_namespace = self.id.namespace == id.namespace || self.id.same_namespace(id);
         let differs = match (same_namespace, self.id.namespace.as_str()) {
             _ if selects && (id.namespace.is_empty() || self.id.namespace == id.namespace) => String::new(),
@@ -216,7 +216,7 @@ impl SimilarResource {
     }
 }
 
-/// The part of an id that is most likely wrong.
+/// The part of an ID that is most likely wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WrongPart {
     /// Group and version.
@@ -229,7 +229,7 @@ pub enum WrongPart {
     Namespace,
 }
 
-/// Finds the resource that an unmatched id probably means. Indexes the resources at the first call.
+/// Finds the resource that an unmatched ID probably means. Indexes the resources at the first call.
 pub struct Suggestions<'s> {
     schema: &'s Schema,
     index: OnceCell<SimilarResources>,
@@ -240,7 +240,7 @@ impl<'s> Suggestions<'s> {
         Self { schema, index: OnceCell::new() }
     }
 
-    /// Returns the part in which an unmatched id differs from the most similar resource, or `Name` if there
+    /// Returns the part in which an unmatched ID differs from the most similar resource, or `Name` if there
     /// is none.
     pub(crate) fn wrong_part(&self, set: &ResourceSet, id: &ResId) -> WrongPart {
         let index = self.index.get_or_init(|| SimilarResources::from_resources(set));
@@ -253,13 +253,13 @@ impl<'s> Suggestions<'s> {
         }
     }
 
-    /// Returns the location of the resource that an unmatched id probably means.
+    /// Returns the location of the resource that an unmatched ID probably means.
     pub(crate) fn location(&self, set: &ResourceSet, id: &ResId) -> Option<Span> {
         let index = self.index.get_or_init(|| SimilarResources::from_resources(set));
         index.nearest(id, self.schema).map(|known| known.location).filter(|_| !id.name.is_empty())
     }
 
-    /// Returns "did you mean ...?" for an unmatched id.
+    /// Returns "did you mean ...?" for an unmatched ID.
     pub(crate) fn suggestion(&self, set: &ResourceSet, id: &ResId) -> Option<String> {
         let index = self.index.get_or_init(|| SimilarResources::from_resources(set));
         if id.name.is_empty() {

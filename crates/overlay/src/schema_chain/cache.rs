@@ -47,7 +47,7 @@ pub struct ServerId {
 }
 
 impl ServerId {
-    /// Creates an id from a URL and further identifying parts.
+    /// Creates an ID from a URL and further identifying parts.
     #[must_use]
     pub fn new(url: impl Into<String>, parts: &[&[u8]]) -> Self {
         let url = url.into();

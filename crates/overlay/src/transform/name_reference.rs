@@ -13,7 +13,7 @@ use smp_text::yaml::Node;
 ///
 /// A reference is resolved with the former names, namespaces, prefixes and suffixes of all resources. The
 /// current names are determined before the first reference is written, so the order of the resources does not
-/// matter. The ids of referrers are added to `referred_by`.
+/// matter. The IDs of referrers are added to `referred_by`.
 ///
 /// # Errors
 /// A name matches several resources, or a field is not a reference.

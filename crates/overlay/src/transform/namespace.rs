@@ -37,10 +37,10 @@ pub enum SubjectMode {
 
 /// Sets the namespace of all namespaced resources, and the fields of `specs`.
 ///
-/// The old ids are stored as former ids, so that references are updated.
+/// The old IDs are stored as former IDs, so that references are updated.
 ///
 /// # Errors
-/// A field is not a scalar, or two resources get the same id.
+/// A field is not a scalar, or two resources get the same ID.
 pub fn namespace(
     set: &mut ResourceSet,
     config: &Namespace,

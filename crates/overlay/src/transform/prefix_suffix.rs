@@ -8,7 +8,7 @@ use smp_merge::schema::{Gvk, Schema};
 use smp_text::diagnostic::Result;
 use smp_text::yaml::{Node, Spanned, Tag};
 
-/// The field whose change creates a former id.
+/// The field whose change creates a former ID.
 const NAME: &str = "metadata/name";
 
 /// Adds a prefix to names. The old names are stored as former names, so that references are updated.
@@ -76,7 +76,7 @@ fn add(
         if keeps_its_name(&original) {
             return Ok(());
         }
-        // Specs are applied one by one, since each spec for the name creates a former id.
+        // Specs are applied one by one, since each spec for the name creates a former ID.
         for (i, spec) in specs.as_slice().iter().enumerate().filter(|(_, s)| s.selects(&original)) {
             if spec.path == NAME {
                 // kustomize keeps affixes in a comma-separated annotation, so a comma splits the affix.

@@ -54,7 +54,7 @@ impl SortOptions {
 /// Sorts the resources.
 ///
 /// # Errors
-/// The options contradict each other, or two resources have the same id. Ids are checked for any order, because a
+/// The options contradict each other, or two resources have the same ID. Ids are checked for any order, because a
 /// prefix or patch can make them equal.
 pub fn sort(set: &mut ResourceSet, options: &SortOptions) -> Result<()> {
     set.check_ids()?;

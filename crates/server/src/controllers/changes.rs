@@ -1,4 +1,4 @@
-//! Gives controllers the work of a change.
+//! Enqueues the objects that controllers must reconcile after a change.
 
 use serde_json::Value;
 use smol_str::SmolStr;
@@ -11,7 +11,7 @@ use crate::state::State;
 use crate::store::key;
 
 impl State {
-    /// Gives controllers the work of a change. Without controllers, nothing is noted.
+    /// Enqueues the objects that controllers must reconcile after a change. Without controllers, nothing is enqueued.
     pub(crate) fn note_change(&mut self, item: &Item, previous: Option<&Value>, current: Option<&Value>) {
         if self.settings.controllers.is_empty() {
             return;
@@ -40,7 +40,7 @@ impl State {
         }
     }
 
-    /// Adds the objects of a collection whose selectors match an object before or after its change.
+    /// Enqueues the objects of a collection whose selectors match an object before or after its change.
     fn note_selecting(&mut self, collection: &str, objects: [Option<&Value>; 2]) {
         let Some(object) = objects.iter().flatten().next() else { return };
         let all = self.store.list(collection, meta(object, "namespace"), "").map(|(_, one)| one);

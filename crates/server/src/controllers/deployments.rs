@@ -17,7 +17,7 @@ const HASH: &str = "pod-template-hash";
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 impl State {
-    /// Moves a Deployment's rollout on, and writes its status.
+    /// Continues a Deployment's rollout, and writes its status.
     pub(super) fn roll_out(&mut self, deployment: &Value) {
         self.adopt(REPLICA_SETS, deployment);
         let sets = self.controlled(REPLICA_SETS, deployment);
@@ -41,7 +41,7 @@ impl State {
         }
     }
 
-    /// Returns false if the strategy is to recreate, and there are old Pods.
+    /// Returns false if the strategy is `Recreate` and old Pods exist.
     fn may_start(&self, deployment: &Value, rollout: &Rollout) -> bool {
         deployment["spec"]["strategy"]["type"] != "Recreate"
             || rollout
@@ -117,7 +117,7 @@ impl State {
         self.create_as(REPLICA_SETS, set).map(Arc::new)
     }
 
-    /// Numbers the current ReplicaSet after all others, and copies its number to the Deployment.
+    /// Assigns the highest revision to the current ReplicaSet, and copies the revision to the Deployment.
     fn number_revision(&mut self, deployment: &Value, rollout: &Rollout) {
         let Some(new) = &rollout.new else { return };
         let Some(target) = self.target_of(REPLICA_SETS, new) else { return };
@@ -163,7 +163,7 @@ impl State {
         self.update_as(DEPLOYMENTS, changed, "status");
     }
 
-    /// Deletes the oldest ReplicaSets beyond the limit of the history once the rollout is complete.
+    /// If the rollout is complete, deletes the oldest ReplicaSets beyond the history limit.
     fn clean_up(&mut self, deployment: &Value) {
         let limit = deployment.pointer("/spec/revisionHistoryLimit").and_then(Value::as_u64).unwrap_or(10);
         let sets = self.controlled(REPLICA_SETS, deployment);
@@ -183,7 +183,7 @@ impl State {
     }
 }
 
-/// Returns true if a ReplicaSet has a template, except for the label of its hash.
+/// Returns true if a ReplicaSet has a template, apart from the label with its hash.
 fn has_template(set: &Value, template: &Value) -> bool {
     let mut own = set["spec"]["template"].clone();
     let labels = own["metadata"]["labels"].as_object_mut();
@@ -191,7 +191,7 @@ fn has_template(set: &Value, template: &Value) -> bool {
     own == *template
 }
 
-/// Returns the annotations of a Deployment that its ReplicaSets have, too.
+/// Returns those annotations of a Deployment that its ReplicaSets also get.
 fn annotations(deployment: &Value) -> Value {
     let all = deployment["metadata"]["annotations"].as_object().into_iter().flatten();
     let kept = all.filter(|(key, _)| !matches!(key.as_str(), LAST_APPLIED | REVISION | DESIRED | MAX));

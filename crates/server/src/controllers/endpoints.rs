@@ -89,7 +89,7 @@ impl State {
         self.store_generated(SLICES, wanted);
     }
 
-    /// Returns the object of a Service that an earlier run wrote.
+    /// Returns the object that an earlier run wrote for a Service.
     fn generated(&self, collection: &str, service: &Value, name: &str) -> Option<Value> {
         self.store.get(collection, &key(meta(service, "namespace"), name)).map(|found| Value::clone(found))
     }
@@ -102,7 +102,7 @@ impl State {
         }
     }
 
-    /// Deletes the endpoints of a Service that is gone.
+    /// Deletes the endpoints of a deleted Service.
     pub(super) fn withdraw_endpoints(&mut self, service: &str) {
         let Some(resource) = self.resources.stored(ENDPOINTS).cloned() else { return };
         if let Some(endpoints) = self.store.get(ENDPOINTS, service).cloned() {
@@ -139,7 +139,7 @@ fn target(pod: &Value) -> Value {
     json!({"kind": "Pod", "namespace": metadata["namespace"], "name": metadata["name"], "uid": metadata["uid"]})
 }
 
-/// Returns the ports of a Service as its Pods have them.
+/// Returns the ports of a Service, with the numbers of the Pod's ports.
 fn ports(service: &Value, pod: Option<&Value>) -> Vec<Value> {
     let all = service["spec"]["ports"].as_array().into_iter().flatten();
     all.filter_map(|port| {

@@ -1,4 +1,5 @@
-//! Garbage collection: objects whose owners are gone, and the finalizers of foreground deletion and orphaning.
+//! Garbage collection: deletes objects whose owners were deleted, and handles the finalizers of foreground deletion and
+//! orphaning.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::store::key;
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 
-/// The state of an owner as its dependents see it.
+/// The state of an owner from the view of its dependents.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
     Present,
@@ -64,7 +65,7 @@ impl State {
         if is_waiting { Owner::Waiting } else { Owner::Present }
     }
 
-    /// Returns the objects that name an owner, with their resources.
+    /// Returns the objects that refer to an owner, with their resources.
     fn dependents_of(&self, owner: &Value) -> Vec<(Arc<Resource>, Arc<Value>)> {
         let all = self.work.dependents(meta(owner, "uid"));
         all.filter_map(|item| {
@@ -74,7 +75,7 @@ impl State {
         .collect()
     }
 
-    /// Removes an owner from its dependents.
+    /// Removes the references to an owner from its dependents.
     fn release_dependents(&mut self, owner: &Value) {
         let uid = &owner["metadata"]["uid"];
         for (resource, dependent) in self.dependents_of(owner) {
@@ -90,7 +91,7 @@ impl State {
         }
     }
 
-    /// Deletes the dependents of an owner. Returns true if some of them keep the owner.
+    /// Deletes the dependents of an owner. Returns true if some of them block its deletion.
     fn delete_dependents(&mut self, owner: &Value) -> bool {
         let uid = &owner["metadata"]["uid"];
         let blocks = |object: &Value| {
@@ -98,7 +99,7 @@ impl State {
         };
         let mut is_blocked = false;
         for (resource, dependent) in self.dependents_of(owner) {
-            // A dependent that is already deleted has its own place in the queue.
+            // A dependent that is already deleted has its own entry in the queue.
             if !metadata::is_deleted(&dependent) {
                 self.collect(&resource, &dependent);
             }

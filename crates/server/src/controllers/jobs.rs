@@ -1,4 +1,4 @@
-//! Jobs: Pods until enough of them succeeded, or too many failed.
+//! Jobs: creates Pods until enough of them succeeded or too many failed.
 
 use std::sync::Arc;
 
@@ -98,7 +98,7 @@ impl State {
                 status["completionTime"] = now.as_str().into();
             }
         }
-        // The time of the probe changes only with the condition.
+        // The probe time only changes with the condition.
         self.update_as(JOBS, keep_probe_times(changed, job), "status");
     }
 }
@@ -142,12 +142,12 @@ fn is_finished(job: &Value) -> bool {
         || metadata::is_deleted(job)
 }
 
-/// Returns the number of Pods that must succeed; `None` if one is enough.
+/// Returns the number of Pods that must succeed; `None` if one is sufficient.
 fn completions(job: &Value) -> Option<usize> {
     job["spec"]["completions"].as_u64().and_then(|number| usize::try_from(number).ok())
 }
 
-/// Returns the completion indexes that no Pod has.
+/// Returns the completion indexes for which there is no Pod.
 fn indexes(job: &Value, pods: &Pods) -> impl Iterator<Item = usize> + use<> {
     let taken: rustc_hash::FxHashSet<usize> =
         pods.active.iter().chain(&pods.succeeded).filter_map(|pod| index_of(pod)).collect();
@@ -175,7 +175,7 @@ fn set_index(pod: &mut Value, job: &str, index: usize) {
     }
 }
 
-/// Keeps the times of conditions that were there before.
+/// Keeps the probe times of conditions that existed before.
 fn keep_probe_times(mut changed: Value, job: &Value) -> Value {
     let before = job["status"]["conditions"].as_array().cloned().unwrap_or_default();
     for condition in changed["status"]["conditions"].as_array_mut().into_iter().flatten() {

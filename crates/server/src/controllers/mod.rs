@@ -1,5 +1,5 @@
-//! Stand-ins for controllers that tests of others rely on. They run within the request that gives them work, so that
-//! the cluster is at rest once the request is answered.
+//! Stand-ins for controllers on which the tests of users depend. They run within the request that changed an object, so
+//! that all controllers have finished before the response is sent.
 
 mod changes;
 mod deployments;
@@ -28,7 +28,7 @@ use crate::subresources::selector_text;
 pub(crate) use work::{Item, Work};
 use work::{SERVICES, owners};
 
-/// The number of objects that controllers look at within one request. The rest waits for the next one.
+/// The maximum number of objects that controllers process within one request. The rest is processed in the next one.
 const MAX_STEPS: usize = 200_000;
 
 /// The collections of the kinds that controllers write.
@@ -97,7 +97,7 @@ impl State {
         })
     }
 
-    /// Creates an object. An object that the server rejects is created by the next change of its owner.
+    /// Creates an object. If the server rejects it, the next change of its owner tries again.
     pub(super) fn create_as(&mut self, collection: &str, object: Value) -> Option<Value> {
         let target = self.target_of(collection, &object)?;
         let target = Target { name: String::new(), verb: Verb::Create, ..target };
@@ -125,7 +125,7 @@ impl State {
     pub(crate) fn delete_now(&mut self, resource: &Arc<Resource>, object: &Value) {
         let Some(target) = self.target_of(&resource.collection(), object) else { return };
         let delete_options = json!({"propagationPolicy": "Background", "gracePeriodSeconds": 0});
-        // An object that is already gone needs no deletion.
+        // An object that no longer exists need not be deleted.
         let _ = self.delete_object(&target, &delete_options, &mut options(MANAGER));
     }
 
@@ -137,7 +137,7 @@ impl State {
         found.filter(|object| controller_of(object).is_some_and(|one| one["uid"] == uid)).cloned().collect()
     }
 
-    /// Makes an object the controller of the objects that its selector matches and that have none.
+    /// Makes an object the controller of those objects that its selector matches and that have no controller.
     pub(super) fn adopt(&mut self, collection: &str, owner: &Value) {
         let selector = selector_of(owner);
         let is_orphan = |object: &Value| {
@@ -175,7 +175,7 @@ pub(super) fn controller_of(object: &Value) -> Option<&Value> {
     owners(object).iter().find(|owner| owner["controller"] == true)
 }
 
-/// Returns the reference by which an object is the controller of others.
+/// Returns the owner reference to an object as controller.
 pub(super) fn reference(owner: &Value) -> Value {
     json!({
         "apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": owner["metadata"]["name"],
@@ -183,7 +183,7 @@ pub(super) fn reference(owner: &Value) -> Value {
     })
 }
 
-/// Returns the selector of a workload. An object without one selects nothing.
+/// Returns the selector of a workload. Without a selector, nothing is selected.
 pub(super) fn selector_of(owner: &Value) -> Option<LabelSelector> {
     let text = selector_text(&owner["spec"]["selector"]);
     if text.is_empty() { None } else { LabelSelector::parse(&text).ok() }
@@ -199,7 +199,7 @@ pub(super) fn count(object: &Value, pointer: &str) -> i64 {
     object.pointer(pointer).and_then(Value::as_i64).unwrap_or_default()
 }
 
-/// Returns a hash as a name: decimal digits in the characters that names of the API have.
+/// Returns a hash of a value as a name suffix. Each decimal digit is encoded as by `rand.SafeEncodeString`.
 pub(super) fn hash_name(value: &Value, salt: i64) -> String {
     const CHARACTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let text = format!("{value}{salt}");
@@ -211,7 +211,7 @@ pub(super) fn hash_name(value: &Value, salt: i64) -> String {
         .collect()
 }
 
-/// Sets a condition of a status. Its time is kept while its status is the same.
+/// Sets a condition of a status. The time of the condition is kept if its status is the same.
 pub(super) fn set_condition(status: &mut Value, condition: Value, now: &str) {
     let mut condition = condition;
     let mut all = status["conditions"].as_array().cloned().unwrap_or_default();

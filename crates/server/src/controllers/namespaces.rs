@@ -11,7 +11,7 @@ use crate::resources::{Resource, Verb};
 use crate::state::State;
 
 impl State {
-    /// Finishes the deletion of a namespace, unless finalizers keep it or its contents.
+    /// Finishes the deletion of a namespace, unless finalizers or its contents block this.
     pub(super) fn finish_namespace(&mut self, namespace: &Value) {
         if !metadata::is_deleted(namespace) {
             return;

@@ -1,4 +1,4 @@
-//! Stands in for the scheduler and the kubelet: Pods are scheduled, get an address, and are ready at once. The Pods
+//! Stands in for the scheduler and the kubelet: Pods are scheduled, get an address, and are ready immediately. The Pods
 //! of Jobs succeed.
 
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl State {
         }
     }
 
-    /// Assigns a Pod to a node, unless scheduling gates hold it.
+    /// Assigns a Pod to a node, unless scheduling gates prevent this.
     fn schedule(&mut self, pod: &Value) {
         if pod["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty()) {
             return;
@@ -53,7 +53,7 @@ impl State {
         self.write(&resource, &key, Some(scheduled));
     }
 
-    /// Removes the protection of deleted storage that no Pod uses.
+    /// Removes the finalizer of deleted storage that no Pod uses.
     pub(super) fn release_storage(&mut self, resource: &Arc<Resource>, storage: &Value) {
         let name = meta(storage, "name");
         let uses = |pod: &Value| claims(pod).any(|claim| claim == name);

@@ -1,4 +1,4 @@
-//! ReplicaSets: as many Pods as they want, and their status.
+//! The ReplicaSet controller: creates or deletes Pods to match `spec.replicas`, and updates the status.
 
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ impl State {
     }
 }
 
-/// Sets a number of a status, which is absent if it is 0.
+/// Sets a number in a status, or removes it if it is 0.
 pub(super) fn set_count(status: &mut Value, field: &str, number: usize) {
     if number > 0 {
         status[field] = number.into();

@@ -1,4 +1,4 @@
-//! The Pods of workloads: created from a template, counted, and deleted in the order of controllers.
+//! The Pods of workloads: creates them from a template, counts them, and deletes them in the same order as Kubernetes.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::{PODS, count, reference};
 use crate::metadata::{self, meta};
 use crate::state::{State, text};
 
-/// Returns a Pod of a template, which its owner controls.
+/// Returns a Pod of a template, controlled by its owner.
 pub(super) fn pod_of(owner: &Value, template: &Value) -> Value {
     let mut metadata = json!({});
     for field in ["labels", "annotations", "finalizers"] {
@@ -22,7 +22,7 @@ pub(super) fn pod_of(owner: &Value, template: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]})
 }
 
-/// Returns true if a Pod counts as a replica: it is neither deleted nor at its end.
+/// Returns true if a Pod is an active replica: not deleted, and neither succeeded nor failed.
 pub(super) fn is_active(pod: &Value) -> bool {
     !metadata::is_deleted(pod) && !matches!(text(pod, "/status/phase"), "Succeeded" | "Failed")
 }
@@ -32,7 +32,7 @@ pub(super) fn is_ready(pod: &Value) -> bool {
     conditions.into_iter().any(|one| one["type"] == "Ready" && one["status"] == "True")
 }
 
-/// Returns the rank of a Pod: those with the lowest rank are deleted first.
+/// Returns the rank of a Pod. Those with the lowest rank are deleted first.
 fn rank(pod: &Value) -> (bool, u8, bool, i64, std::cmp::Reverse<u64>) {
     let phase = match text(pod, "/status/phase") {
         "Pending" => 0,
@@ -53,7 +53,7 @@ impl State {
         self.controlled(PODS, owner)
     }
 
-    /// Creates or deletes Pods, so that there are as many as wanted.
+    /// Creates or deletes Pods to match the desired number of replicas.
     pub(super) fn match_replicas(&mut self, owner: &Value, active: &[Arc<Value>], wanted: usize) {
         for _ in active.len()..wanted {
             if self.create_as(PODS, pod_of(owner, &owner["spec"]["template"])).is_none() {
@@ -71,7 +71,7 @@ impl State {
     /// Deletes a Pod with its grace period.
     pub(super) fn delete_pod(&mut self, pod: &Value) {
         let Some(target) = self.target_of(PODS, pod) else { return };
-        // A Pod that is already gone needs no deletion.
+        // A Pod that no longer exists need not be deleted.
         let _ = self.delete_object(&target, &json!({}), &mut super::options(super::MANAGER));
     }
 }

@@ -1,4 +1,4 @@
-//! The arithmetic of rollouts: the replicas of the new and the old ReplicaSets of a Deployment.
+//! Computes the steps of rollouts: the replicas of the new and the old ReplicaSets of a Deployment.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl Rollout {
         self.old.iter().map(|set| revision(set)).max().unwrap_or_default()
     }
 
-    /// Returns the replicas of the new ReplicaSet when it is created.
+    /// Returns the initial replicas of the new ReplicaSet.
     pub(super) fn first_replicas(&self) -> i64 {
         let others: i64 = self.old.iter().map(|set| desired_replicas(set)).sum();
         (self.replicas + self.surge - others).clamp(0, self.replicas)
@@ -51,7 +51,8 @@ impl Rollout {
         if own >= self.replicas { self.replicas } else { self.first_replicas().max(own) }
     }
 
-    /// Returns the old ReplicaSets that lose replicas in the next step: those without available Pods first.
+    /// Returns the old ReplicaSets to scale down in the next step, each with its new replica count. Unavailable
+    /// replicas of a set are removed before available ones.
     pub(super) fn old_replicas(&self) -> Vec<(Arc<Value>, i64)> {
         let Some(new) = &self.new else { return Vec::new() };
         let available = |set: &Value| count(set, "/status/availableReplicas");
@@ -73,7 +74,7 @@ impl Rollout {
     }
 }
 
-/// Returns a number, or a share of the replicas such as `25%`.
+/// Returns a number of replicas, given as a number or as a percentage such as `25%`.
 fn share(value: &Value, replicas: i64, rounds_up: bool) -> i64 {
     let percent =
         value.as_str().and_then(|text| text.strip_suffix('%')).and_then(|text| text.parse::<i64>().ok());

@@ -16,7 +16,7 @@ const NAME_LABEL: &str = "statefulset.kubernetes.io/pod-name";
 const INDEX_LABEL: &str = "apps.kubernetes.io/pod-index";
 
 impl State {
-    /// Moves the Pods of a StatefulSet on by one step, and writes its status.
+    /// Performs the next step for the Pods of a StatefulSet, and writes its status.
     pub(super) fn run_stateful_set(&mut self, set: &Value) {
         self.adopt(PODS, set);
         let update = self.current_revision(set);
@@ -28,7 +28,7 @@ impl State {
         self.write_stateful_status(set, &current, &update);
     }
 
-    /// Returns the name of the revision of the template, which is created if it is new.
+    /// Returns the name of the template's revision. If the revision is new, creates it.
     fn current_revision(&mut self, set: &Value) -> String {
         let mut template = set["spec"]["template"].clone();
         template["$patch"] = "replace".into();
@@ -56,7 +56,8 @@ impl State {
         name
     }
 
-    /// Creates the first missing Pod, deletes the last surplus one, or one of an old revision.
+    /// Creates missing Pods, deletes surplus ones, or replaces one Pod of an old revision. With `OrderedReady` it
+    /// handles one Pod at a time.
     fn step(&mut self, set: &Value, current: &str, update: &str) {
         let first = count(set, "/spec/ordinals/start");
         let ordinals = first..first + desired_replicas(set);
@@ -89,7 +90,7 @@ impl State {
         self.replace_outdated(set, ordinals.rev().take_while(|ordinal| *ordinal >= partition), update);
     }
 
-    /// Deletes the last Pod of an old revision, once all Pods after it are ready.
+    /// Deletes the last Pod of an old revision if all Pods after it are ready.
     fn replace_outdated(&mut self, set: &Value, ordinals: impl Iterator<Item = i64>, update: &str) {
         if set["spec"]["updateStrategy"]["type"] == "OnDelete" {
             return;

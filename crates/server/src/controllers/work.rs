@@ -1,4 +1,4 @@
-//! The work of controllers: objects that changed, their owners, and the objects that depend on them.
+//! The queue of controllers: changed objects, their owners, and the objects that depend on them.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 use smol_str::SmolStr;
 
-/// The collection of Services, whose endpoints are written last.
+/// The collection of Services. Their endpoints are written last.
 pub(crate) const SERVICES: &str = "services";
 
 /// An object in the store.
@@ -20,11 +20,11 @@ pub(crate) struct Item {
 #[derive(Debug, Default)]
 pub(crate) struct Work {
     queue: VecDeque<Item>,
-    /// Services, whose endpoints are written once their Pods are at rest.
+    /// Services. They are processed after all other objects, so that their endpoints are written once.
     services: VecDeque<Item>,
     queued: FxHashSet<Item>,
     by_uid: FxHashMap<SmolStr, Item>,
-    /// The objects that name an owner, by its uid.
+    /// The objects that refer to an owner, by the owner's uid.
     dependents: FxHashMap<SmolStr, BTreeSet<Item>>,
 }
 
@@ -51,7 +51,7 @@ impl Work {
         self.dependents.get(uid).into_iter().flatten()
     }
 
-    /// Adds the object, its owners, and what depends on it if it is gone.
+    /// Enqueues the object, its owners, and the objects that depend on it if it was deleted.
     pub(super) fn note(&mut self, item: &Item, previous: Option<&Value>, current: Option<&Value>) {
         if let Some(object) = previous {
             self.by_uid.remove(uid_of(object));

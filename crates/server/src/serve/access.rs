@@ -1,4 +1,4 @@
-//! Access control: only clients of this machine that know the token.
+//! Access control: accepts only clients on this machine that send the token.
 
 use std::fmt::Write as _;
 use std::io;
@@ -31,7 +31,7 @@ impl Access {
         &self.token
     }
 
-    /// Returns the response to a request that is rejected: from a web page, with another Host, or without the token.
+    /// Returns the response to a rejected request: from a web page, with another Host, or without the token.
     pub(super) fn refusal<B>(&self, request: &Request<B>) -> Option<Response<Body>> {
         let text = |value: &http::HeaderValue| value.to_str().unwrap_or_default().to_string();
         let header = |name| request.headers().get(name).map(text);

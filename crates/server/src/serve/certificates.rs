@@ -1,4 +1,4 @@
-//! The certificates of a server: a CA that is made for it, and one for the loopback addresses.
+//! The certificates of a server: a new CA, and a certificate for the loopback addresses.
 
 use std::io;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub(super) struct Created {
     pub(super) authority: String,
 }
 
-/// Creates the certificates. Their keys are kept in memory only.
+/// Creates the certificates. Their keys are only kept in memory.
 pub(super) fn create() -> io::Result<Created> {
     let key = KeyPair::generate().map_err(io::Error::other)?;
     let mut parameters = CertificateParams::new(Vec::new()).map_err(io::Error::other)?;

@@ -1,4 +1,4 @@
-//! Serves a cluster on a loopback port, for clients in other languages: HTTPS with a CA of its own, and a token.
+//! Serves a cluster on a loopback port, for clients in other languages. Uses HTTPS with its own CA, and a token.
 
 mod access;
 mod certificates;
@@ -33,12 +33,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds a loopback port; 0 selects a free one. Nothing is answered before [`Server::run`].
+    /// Binds a loopback port; 0 selects a free one. Requests are not answered before [`Server::run`].
     ///
-    /// With `is_plain`, the port speaks HTTP without TLS.
+    /// With `is_plain`, the server uses HTTP without TLS.
     ///
     /// # Errors
-    /// Fails if the port is in use, or if no certificate can be created.
+    /// Fails if the port is in use, or if a certificate cannot be created.
     pub async fn bind(cluster: &TestCluster, port: u16, is_plain: bool) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let (tls, certificate) = if is_plain {
@@ -59,7 +59,7 @@ impl Server {
         format!("{scheme}://127.0.0.1:{port}")
     }
 
-    /// Returns the token that requests need.
+    /// Returns the token that requests must have.
     #[must_use]
     pub fn token(&self) -> &str {
         self.access.token()
@@ -142,6 +142,6 @@ async fn connection(
             }
         }
     });
-    // A client that closes its connection is not an error of the server.
+    // It is not an error of the server if a client closes its connection.
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
 }

@@ -124,7 +124,7 @@ fn parameters(binding: &Value) -> String {
     }
 }
 
-/// Returns a selector as Go prints the struct.
+/// Returns a selector in the format in which Go prints the struct.
 fn go_selector(selector: &Value) -> String {
     let labels = selector["matchLabels"].as_object().into_iter().flatten();
     let labels = labels.map(|(key, value)| format!("{key}: {},", value.as_str().unwrap_or_default()));

@@ -1,4 +1,4 @@
-//! Durations as kubectl shows them.
+//! Durations in kubectl's format.
 
 use smp_merge::managed_fields::Timestamp;
 

@@ -1,4 +1,4 @@
-//! Columns of autoscalers: current and wanted values of metrics.
+//! Columns of HorizontalPodAutoscalers: current and target values of metrics.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ fn targets(autoscaler: &Value) -> String {
     if all.is_empty() { NONE.into() } else { first(&all, 2, ", ") }
 }
 
-/// Returns the only metric of `autoscaling/v1`, and its status, as `autoscaling/v2` writes them.
+/// Returns the single metric of `autoscaling/v1`, and its status, in the form of `autoscaling/v2`.
 fn of_first_version(autoscaler: &Value) -> Option<(Value, Value)> {
     let metric = |field: &str, percent: &Value| json!({"type": "Resource", "resource": {"name": "cpu", field: {"type": "Utilization", "averageUtilization": percent}}});
     let target = autoscaler["spec"].get("targetCPUUtilizationPercentage")?;

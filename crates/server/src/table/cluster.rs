@@ -120,7 +120,7 @@ const LEVEL: &[Column] = &[
 ];
 
 fn node_status(node: &Value) -> String {
-    // Of several conditions of a type, the last counts.
+    // Of several conditions of a type, the last one is used.
     let ready = entries(node, "/status/conditions").rev().find(|condition| condition["type"] == "Ready");
     let status = match ready {
         None => "Unknown",
@@ -170,7 +170,7 @@ fn regarding(event: &Value) -> String {
     if name.is_empty() { kind } else { format!("{kind}/{name}") }
 }
 
-/// Returns a text of an event, whose fields have two names each.
+/// Returns a text of an event. Each field of an event has two possible names.
 fn either<'v>(event: &'v Value, one: &str, other: &str) -> &'v str {
     let found = text(event, one);
     if found.is_empty() { text(event, other) } else { found }
@@ -215,7 +215,7 @@ fn count(event: &Value) -> i64 {
     if count == 0 { 1 } else { count }
 }
 
-/// Returns the used and allowed amounts of a quota: those of limits, or the others.
+/// Returns the used and allowed amounts of a quota, either those of limits or the others.
 fn usage(quota: &Value, of_limits: bool) -> String {
     let amount = |name: &str, list: &str| quota["status"][list][name].as_str().unwrap_or("0").to_string();
     let hard = quota["status"]["hard"].as_object().into_iter().flatten().map(|(name, _)| name);

@@ -1,4 +1,4 @@
-//! Columns of built-in kinds, and the commonest cells.
+//! Columns of built-in kinds, and the most frequent cells.
 
 use serde_json::{Value, json};
 
@@ -18,11 +18,11 @@ pub(super) type Kinds = &'static [(&'static str, &'static [Column])];
 /// A column of a kind.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Column {
-    /// Empty for a cell that no column describes.
+    /// The name; empty for a cell without a described column.
     name: &'static str,
     kind: &'static str,
     format: &'static str,
-    /// 1 for columns of `-o wide`.
+    /// The priority; 1 for columns of `-o wide`.
     priority: u8,
     pub(super) cell: Cell,
 }
@@ -117,10 +117,10 @@ pub(super) const fn boolean(name: &'static str, cell: Cell) -> Column {
 
 pub(super) const NAME: Column = text_column("Name", Cell::Text("/metadata/name", "")).naming();
 pub(super) const AGE: Column = text_column("Age", Cell::Age);
-/// The age of an object in a cell that no column describes.
+/// The age of an object in a cell without a described column.
 pub(super) const HIDDEN_AGE: Column = text_column("", Cell::Age);
 
-/// The columns of kinds without any of their own.
+/// The columns of kinds without specific columns.
 pub(super) static DEFAULT: &[Column] = &[NAME, Column::new("Created At", "date", Cell::Created)];
 
 pub(super) fn number(object: &Value, at: &str) -> i64 {
@@ -159,7 +159,7 @@ pub(super) fn joined(texts: impl IntoIterator<Item = impl AsRef<str>>, separator
     joined
 }
 
-/// Returns the first texts of a list, and the number of the others.
+/// Returns the first texts of a list, followed by the number of the rest.
 pub(super) fn first(texts: &[String], max: usize, separator: &str) -> String {
     let shown = joined(texts.iter().take(max), separator);
     if texts.len() > max { format!("{shown} + {} more...", texts.len() - max) } else { shown }
@@ -191,7 +191,7 @@ pub(super) fn is_true(object: &Value, kind: &str) -> bool {
     condition(object, kind).is_some_and(|condition| condition["status"] == "True")
 }
 
-/// Returns the phase of an object, or that it is being deleted.
+/// Returns the phase of an object, or `Terminating` if it is being deleted.
 pub(super) fn phase(object: &Value) -> String {
     if object["metadata"]["deletionTimestamp"].is_null() {
         text(object, "/status/phase").into()

@@ -1,4 +1,4 @@
-//! Columns of custom resources, which their definitions have.
+//! Columns of custom resources, from their definitions.
 
 use serde_json::{Value, json};
 use smp_merge::managed_fields::Timestamp;
@@ -7,7 +7,7 @@ use super::age;
 use super::column::{NAME, scalar, string};
 use crate::metadata::meta;
 
-/// Returns the definitions of columns, after that of the name.
+/// Returns the definitions of columns, which follow the column of the name.
 pub(super) fn definitions(columns: &[Value]) -> Vec<Value> {
     let definition = |column: &Value| {
         let description = match string(column, "description") {
@@ -25,7 +25,7 @@ pub(super) fn definitions(columns: &[Value]) -> Vec<Value> {
     NAME.definition().into_iter().chain(columns.iter().map(definition)).collect()
 }
 
-/// Returns the cells of an object, after its name.
+/// Returns the cells of an object, which follow the cell of the name.
 pub(super) fn cells(columns: &[Value], object: &Value, now: i64) -> Vec<Value> {
     let cell = |column: &Value| {
         let found = find(object, string(column, "jsonPath"));
@@ -35,7 +35,7 @@ pub(super) fn cells(columns: &[Value], object: &Value, now: i64) -> Vec<Value> {
     std::iter::once(name).chain(columns.iter().map(cell)).collect()
 }
 
-/// Returns a value as the type of its column has it, or null.
+/// Returns a value in the type of its column, or null.
 fn cell(value: &Value, kind: &str, now: i64) -> Value {
     match (kind, value) {
         ("string", Value::String(_)) | ("boolean", Value::Bool(_)) | ("number", Value::Number(_)) => {
@@ -77,7 +77,7 @@ fn find<'v>(object: &'v Value, path: &str) -> Option<&'v Value> {
     Some(value)
 }
 
-/// Splits the first name off a path. A backslash escapes a dot.
+/// Splits a path after its first name. A backslash escapes a dot.
 fn name(path: &str) -> (String, &str) {
     let mut name = String::new();
     let mut characters = path.char_indices();

@@ -17,7 +17,7 @@ use self::column::{AGE, Column, DEFAULT, Kinds};
 use crate::metadata::meta;
 use crate::resources::Resource;
 
-/// The columns of the built-in kinds that have some of their own.
+/// The columns of the built-in kinds that have specific ones.
 const BUILT_IN: [Kinds; 7] = [
     access::KINDS,
     autoscaling::KINDS,
@@ -28,13 +28,14 @@ const BUILT_IN: [Kinds; 7] = [
     workloads::KINDS,
 ];
 
-/// Returns an object, or the scale of one, as a table.
+/// Returns an object, or its scale, as a table.
 pub(crate) fn table_of_one(resource: &Resource, object: Value, include: &str, now: i64) -> Value {
     let metadata = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
     table(resource, &[object], &metadata, include, now)
 }
 
-/// Returns objects as a table. Rows have what `includeObject` wants of their object: by default its metadata.
+/// Returns objects as a table. Each row contains the part of its object that `includeObject` requests: by default the
+/// metadata.
 pub(crate) fn table(
     resource: &Resource,
     objects: &[Value],
@@ -57,7 +58,7 @@ pub(crate) fn table(
     };
     let row = |object: &&Value| row(object, &cells(object), include);
     let rows: Vec<Value> = in_order(&resource.gvk.kind, objects).iter().map(row).collect();
-    // The server writes null for no rows of the default columns.
+    // With the default columns, the server writes null if there are no rows.
     let rows = if rows.is_empty() && std::ptr::eq(columns, DEFAULT) { Value::Null } else { rows.into() };
     json!({
         "kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
@@ -95,7 +96,7 @@ fn row(object: &Value, cells: &[Value], include: &str) -> Value {
     row
 }
 
-/// Returns the objects in the order of the rows: flow schemas by their precedence, others as they are.
+/// Returns the objects in the order of the rows: flow schemas by their precedence, others unchanged.
 fn in_order<'o>(kind: &str, objects: &'o [Value]) -> Vec<&'o Value> {
     let mut objects: Vec<&Value> = objects.iter().collect();
     if kind == "FlowSchema" {

@@ -137,7 +137,7 @@ fn slice_addresses(slice: &Value) -> String {
     or(first(&all, 3, ","), UNSET)
 }
 
-/// Returns the first hosts of an Ingress. Rules without a host do not count among the first.
+/// Returns the first hosts of an Ingress. Rules without a host are skipped.
 fn hosts(ingress: &Value) -> String {
     let rules = entries(ingress, "/spec/rules").count();
     let (mut shown, mut has_more) = (Vec::new(), false);

@@ -1,4 +1,4 @@
-//! Columns of Pods: what became of their containers.
+//! Columns of Pods: summarize the states of their containers.
 
 use serde_json::{Value, json};
 use smp_merge::managed_fields::Timestamp;
@@ -30,7 +30,7 @@ struct Summary {
     ready: usize,
     all: usize,
     restarts: i64,
-    /// The seconds at which a container ended last.
+    /// The seconds of the time when the last container ended.
     last_end: Option<i64>,
 }
 
@@ -87,13 +87,13 @@ fn summary(pod: &Value) -> Summary {
     summary
 }
 
-/// Returns true for an init container that runs beside the others.
+/// Returns true for an init container that runs alongside the others.
 fn is_sidecar(container: &Value) -> bool {
     container["restartPolicy"] == "Always"
 }
 
-/// Adds the init containers, up to the first that is not done. Returns the restarts of sidecars once the Pod is
-/// initialized.
+/// Adds the init containers, up to the first that is not done. If the Pod is initialized, returns the restarts of
+/// sidecars.
 fn add_init_containers(pod: &Value, summary: &mut Summary) -> Option<Summary> {
     let mut of_sidecars = Summary::default();
     let count = entries(pod, "/spec/initContainers").count();
@@ -159,7 +159,7 @@ fn add_containers(pod: &Value, summary: &mut Summary) {
     }
 }
 
-/// Returns why a container ended.
+/// Returns the reason why a container ended.
 fn end(terminated: &Value) -> String {
     let (reason, signal) = (string(terminated, "reason"), number(terminated, "/signal"));
     if !reason.is_empty() {
@@ -183,7 +183,7 @@ fn gates(pod: &Value) -> String {
     if gates.is_empty() { NONE.into() } else { format!("{open}/{}", gates.len()) }
 }
 
-/// Returns the condition of the row of a Pod that has ended.
+/// Returns the condition of a Pod's row if the Pod has ended.
 pub(super) fn condition(pod: &Value) -> Option<Value> {
     let phase = text(pod, "/status/phase");
     let message = match phase {

@@ -111,7 +111,7 @@ fn modes(object: &Value, at: &str) -> String {
     joined(MODES.iter().filter(|(mode, _)| has(mode)).map(|(_, short)| short), ",")
 }
 
-/// Returns a cell of a claim that is bound, else an empty one.
+/// Returns a cell of a bound claim, or an empty cell if the claim is not bound.
 fn bound(claim: &Value, show: fn(&Value) -> String) -> String {
     if text(claim, "/spec/volumeName").is_empty() { String::new() } else { show(claim) }
 }
@@ -129,7 +129,7 @@ fn claim(volume: &Value) -> String {
     format!("{}/{}", string(claim, "namespace"), string(claim, "name"))
 }
 
-/// Returns the storage class of a volume or claim: that of the old annotation, or of the spec.
+/// Returns the storage class of a volume or claim: from the old annotation, or from the spec.
 fn class(object: &Value) -> String {
     let old = &object["metadata"]["annotations"]["volume.beta.kubernetes.io/storage-class"];
     old.as_str().unwrap_or_else(|| text(object, "/spec/storageClassName")).into()

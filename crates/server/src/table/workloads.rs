@@ -56,7 +56,7 @@ const BUDGET: &[Column] = &[
     AGE,
 ];
 
-/// Those of ReplicationControllers, too.
+/// The columns of ReplicaSets and ReplicationControllers.
 const REPLICA_SET: &[Column] = &[
     NAME,
     integer("Desired", Cell::Number("/spec/replicas")),
@@ -132,7 +132,7 @@ const REVISION: &[Column] = &[
     AGE,
 ];
 
-/// The columns of the subresource.
+/// The columns of the subresource `scale`.
 const SCALE: &[Column] = &[
     text_column("Name", Cell::Text("/metadata/name", "")),
     integer("Desired", Cell::Number("/spec/replicas")),

@@ -28,7 +28,7 @@ fn cluster(object: Value) -> TestCluster {
     TestCluster::builder().controllers(WITHOUT_PODS).objects([object]).build().expect("a cluster")
 }
 
-/// Gives a Pod a phase; a running one is ready.
+/// Sets the phase of a Pod. A running Pod is ready.
 async fn set_phase(cluster: &TestCluster, name: &str, phase: &str) {
     let pods: Api<Pod> = Api::default_namespaced(cluster.client("default"));
     let ready = if phase == "Running" { "True" } else { "False" };
@@ -61,7 +61,7 @@ fn rollouts_wait_for_ready_pods() {
         let deployments: Api<Deployment> = Api::default_namespaced(cluster.client("default"));
         let update = json!({"spec": {"template": template("web:2")}});
         deployments.patch("web", &PatchParams::default(), &Patch::Strategic(update)).await.expect("patched");
-        // One more than the replicas, and one less that are ready.
+        // One Pod more than the replicas, and one ready Pod less.
         assert_eq!(images(&cluster), ["web:1", "web:1", "web:1", "web:2", "web:2"]);
         for _ in 0..4 {
             make_all_ready(&cluster).await;

@@ -1,11 +1,10 @@
-//! The texts of Go about strategic merge patches whose result has no Go form: the patch, and the value that cannot be
-//! converted.
+//! Formats the API server's message for a strategic merge patch whose result cannot be converted to the Go type.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// Returns a value as Go prints maps: `map[spec:map[replicas:x]]`.
+/// Returns a map in the format in which Go prints it: `map[spec:map[replicas:x]]`.
 pub(crate) fn go_map(value: &Value) -> String {
     let mut text = String::new();
     write_value(&mut text, value);
@@ -39,7 +38,7 @@ fn write_value(text: &mut String, value: &Value) {
     }
 }
 
-/// Converts a message about JSON of a wrong type to that about a value of a wrong type.
+/// Converts a message about JSON of the wrong type to the one about a value of the wrong type.
 pub(crate) fn unconverted(message: &str) -> String {
     if message.starts_with("illegal base64 data") {
         return format!("error decoding from json: {message}");

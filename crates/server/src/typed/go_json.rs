@@ -1,5 +1,5 @@
-//! Objects as Go writes them: structs in the order of their fields, maps sorted. A patch leaves maps where it changed
-//! them.
+//! Objects in Go's JSON format: structs in the order of their fields, maps sorted. The parts that a patch changed are
+//! maps.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use super::go_types;
 /// The parts of an object that a patch turned into maps.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Touched<'p> {
-    /// The maps that a merge patch has.
+    /// The maps that a merge patch contains; this is the part of the patch for the current value.
     Merge(&'p Value),
     /// The maps on the paths of a JSON patch.
     Operations(&'p [Value], usize),
@@ -27,7 +27,7 @@ impl<'p> Touched<'p> {
         }
     }
 
-    /// Returns the patch of a field. `left` are the operations that lead to it.
+    /// Returns the patch of a field. `left` receives the operations below the field.
     fn below(self, name: &str, left: &'p mut Vec<Value>) -> Self {
         match self {
             Self::Merge(patch) => patch.get(name).map_or(Self::Nothing, Self::Merge),
@@ -45,7 +45,7 @@ impl<'p> Touched<'p> {
     }
 }
 
-/// Returns an object as the text of a server's message.
+/// Returns an object in the format of the server's messages.
 pub(crate) fn go_json(value: &Value, cursor: Cursor<'_>, touched: Touched<'_>) -> String {
     let mut text = String::new();
     write_value(&mut text, value, cursor, touched);

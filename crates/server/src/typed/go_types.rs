@@ -1,29 +1,29 @@
-//! Facts about the Go types of built-in kinds that OpenAPI documents lack. They decide which fields are written, and
-//! what messages about wrong types say.
+//! Facts about the Go types of built-in kinds that are not in the OpenAPI documents. They determine which fields are
+//! written, and the messages about wrong types.
 
 use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 use smp_merge::schema::{Cursor, TypeKind};
 
-/// A line for each type, with its fields in their order: `=` is always written as an object, `!` is always written, `*`
-/// is a pointer, and the name of the type follows a colon. Printed by `tests/live/go_types`.
+/// One line for each type, with its fields in order: `=` is always written as an object, `!` is always written, `*` is
+/// a pointer, and the name of the type follows a colon. Printed by `tests/live/go_types`.
 const TABLE: &str = include_str!("../go_types.txt");
 
 /// The facts about a field.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct FieldFacts {
-    /// Written as an object even if it is empty.
+    /// True if it is written as an object even if it is empty.
     pub(super) is_always_object: bool,
-    /// Written even if it has its zero value.
+    /// True if it is written even if it has its zero value.
     pub(super) is_always_written: bool,
-    /// A pointer to a scalar, whose zero value is written.
+    /// True if it is a pointer to a scalar, whose zero value is written.
     pub(super) is_pointer: bool,
-    /// The name of the scalar's type, if it has one of its own.
+    /// The name of the scalar's type, if the type is a named one.
     type_name: &'static str,
 }
 
-/// The facts about the fields of a type that have some.
+/// Facts by field name. Fields without special facts are absent.
 pub(super) type TypeFacts = FxHashMap<&'static str, FieldFacts>;
 
 struct Type {
@@ -74,7 +74,7 @@ fn field(word: &'static str) -> (&'static str, FieldFacts) {
     (name, facts)
 }
 
-/// Returns the Go type of a field as messages show it.
+/// Returns the Go type of a field in the format of messages.
 pub(super) fn shown_type(cursor: Cursor<'_>, facts: FieldFacts) -> String {
     if !facts.type_name.is_empty() {
         return facts.type_name.into();

@@ -1,5 +1,5 @@
-//! The form in which servers store objects: built-in kinds as Go writes their types, custom ones pruned by their
-//! schema.
+//! The form in which servers store objects: built-in kinds like Go's output of their types, custom resources pruned
+//! according to their schema.
 
 mod conversion;
 mod decoder;
@@ -15,7 +15,7 @@ pub(crate) use conversion::{go_map, unconverted};
 use decoder::Decoder;
 pub(crate) use go_json::{Touched, go_json};
 
-/// An object as it is decoded, and the fields that its kind lacks.
+/// A decoded object, and its unknown fields.
 #[derive(Debug, Default)]
 pub(crate) struct Decoded {
     pub(crate) object: Value,
@@ -38,9 +38,10 @@ pub(crate) fn decode(object: Value, cursor: Cursor<'_>, is_custom: bool) -> Resu
     Ok(Decoded { object, unknown: decoder.unknown })
 }
 
-/// Adds the fields of a built-in kind that are always written. Comes after the defaults, which replace zero values.
+/// Adds the fields of a built-in kind that are always written. Must be called after the defaults, which replace zero
+/// values.
 pub(crate) fn complete(object: &mut Value, cursor: Cursor<'_>) {
     let mut decoder = Decoder { is_completing: true, ..Decoder::default() };
-    // The object was decoded before, so its types are right.
+    // The object was decoded before, so its values have the correct types.
     let _ = structs::decode_root(&mut decoder, object, cursor);
 }

@@ -1,5 +1,5 @@
-//! Decodes values into Go structs and writes them again: unknown fields and zero values go, values that are always
-//! written come.
+//! Decodes values into Go structs and writes them again: removes unknown fields and zero values, and adds values that
+//! are always written.
 
 use serde_json::{Map, Value, json};
 use smp_merge::defaults::{canonicalize_quantity, zero_entry};
@@ -14,7 +14,7 @@ type Decoded<T> = Result<T, String>;
 #[derive(Clone, Copy)]
 struct Owner<'s> {
     definition: &'s str,
-    /// The number of steps that are fields of structs, the last of which is the field.
+    /// The number of steps that are fields of structs. The last one is the field.
     depth: usize,
 }
 
@@ -240,7 +240,7 @@ fn check_bytes(text: &str, cursor: Cursor<'_>) -> Decoded<()> {
     Err(format!("illegal base64 data at input byte {at}"))
 }
 
-/// Returns the position of what follows valid padding, which is the error for Go.
+/// Returns the position after valid padding, which is where Go reports the error.
 fn after_padding(text: &str, at: usize) -> usize {
     let end = at + text[at..].bytes().take_while(|byte| *byte == b'=').count();
     if end > at && end.is_multiple_of(4) && end < text.len() { end } else { at }
@@ -253,7 +253,7 @@ fn decode_quantity(value: &mut Value) -> Decoded<()> {
     Err("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'".into())
 }
 
-/// Returns a value as Go's messages call it.
+/// Returns the name of a value in Go's messages.
 fn described(value: &Value) -> String {
     match value {
         Value::Null => "null".into(),
@@ -276,7 +276,7 @@ fn is_written(value: &Value, cursor: Cursor<'_>, own: FieldFacts) -> bool {
         Value::Number(number) => number.as_f64() != Some(0.0) || own.is_pointer,
         Value::String(text) => !text.is_empty() || own.is_pointer,
         Value::Array(list) => !list.is_empty(),
-        // Empty maps are not written. Structs are: here they are pointers, some without fields.
+        // Empty maps are not written, but empty structs are. Here they are pointers, some to structs without fields.
         Value::Object(fields) => !fields.is_empty() || !cursor.additional().is_known(),
     }
 }
@@ -345,7 +345,7 @@ mod tests {
         for kind in schema.graphs().flat_map(|(_, graph)| named_kinds(graph)) {
             let cursor = schema.kind(&kind.gvk).expect("named");
             let empty = defaults::empty(&kind.gvk, &schema);
-            // Of others, no objects are stored, or no facts are known.
+            // Objects of other types are not stored, or there are no facts about them.
             if empty.get("metadata").is_none() || cursor.type_name().and_then(go_types::facts).is_none() {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Prunes custom resources by their structural schema.
+//! Prunes custom resources according to their structural schema.
 
 use serde_json::{Map, Value};
 use smp_merge::schema::{Cursor, TypeKind};
@@ -9,7 +9,7 @@ use super::structs;
 /// Fields of an object that are not pruned.
 const OBJECT_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// Prunes a custom resource. Its metadata is that of built-in kinds.
+/// Prunes a custom resource. Its metadata is decoded like that of built-in kinds.
 pub(super) fn prune_root(
     decoder: &mut Decoder,
     object: &mut Value,
@@ -35,7 +35,7 @@ impl Decoder {
                 fields.insert(name, value);
                 continue;
             }
-            // Null counts as absent, unless the field is nullable.
+            // Null is treated as absent, unless the field is nullable.
             let is_dropped = |field: Cursor<'_>| {
                 field.type_kind() != TypeKind::Any
                     && !field.preserves_unknown_fields()

@@ -41,7 +41,7 @@ pub(crate) fn parse_json(body: &[u8]) -> Result<Value> {
     serde_json::from_slice(body).map_err(|error| Failure::bad_request(error.to_string()))
 }
 
-/// Parses YAML as servers do, which accept JSON as well.
+/// Parses YAML like servers do, which also accept JSON.
 pub(crate) fn parse_yaml(body: &[u8]) -> Result<Value> {
     if let Ok(value) = serde_json::from_slice(body) {
         return Ok(value);
@@ -69,7 +69,7 @@ impl State {
         self.decode_strictly(value, repeated, resource.is_custom, gvk, options)
     }
 
-    /// Checks that an object has the kind of its resource, or none, and sets it.
+    /// Checks that an object has the kind of its resource or none, and sets the kind.
     fn check_kind(&self, value: &mut Value, resource: &Resource, gvk: &Gvk, body: &[u8]) -> Result<()> {
         if value.is_null() {
             let message = if resource.is_custom { "unexpected end of JSON input" } else { "EOF" };
@@ -144,7 +144,7 @@ fn unrecognized(gvk: &Gvk, body: &[u8], failure: &Failure) -> Failure {
     unrecognized_type(gvk, body, &format!("couldn't get version/kind; json parse error: {message}"))
 }
 
-/// Returns the start of a body as messages show it: as text, or as hexadecimal digits.
+/// Returns the start of a body in the format of messages: as text, or as hexadecimal digits.
 fn summary(body: &[u8]) -> Cow<'static, str> {
     use std::fmt::Write as _;
     const MAX: usize = 30;
@@ -164,7 +164,8 @@ fn summary(body: &[u8]) -> Cow<'static, str> {
     if is_long { format!("{digits} ...").into() } else { digits.into() }
 }
 
-/// Checks that a custom resource has a kind, which is compared later, and the version of its path.
+/// Checks that a custom resource has a `kind`, and that its `apiVersion` is that of the request path. The kind is
+/// compared later.
 fn check_custom_kind(api_version: &str, kind: &str, gvk: &Gvk, body: &[u8]) -> Result<()> {
     if kind.is_empty() {
         let why = format!("Object 'Kind' is missing in '{}'", String::from_utf8_lossy(body));
@@ -179,7 +180,7 @@ fn check_custom_kind(api_version: &str, kind: &str, gvk: &Gvk, body: &[u8]) -> R
     )))
 }
 
-/// Returns the error for a body without a version and kind that can be read.
+/// Returns the error for a body without a readable version and kind.
 fn unrecognized_type(gvk: &Gvk, body: &[u8], why: &str) -> Failure {
     let shown = summary(body);
     Failure::bad_request(format!(

@@ -24,7 +24,7 @@ impl State {
         self.create_decoded(target, object, options)
     }
 
-    /// Creates an object that did not come with a request.
+    /// Creates an object without a request.
     pub(crate) fn create_from(
         &mut self,
         target: &Target,
@@ -52,7 +52,7 @@ impl State {
         self.create_object(target, object, options)
     }
 
-    /// Creates an object that has its metadata and managed fields.
+    /// Creates an object whose metadata and managed fields are set.
     pub(crate) fn create_object(
         &mut self,
         target: &Target,

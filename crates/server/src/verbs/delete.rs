@@ -20,7 +20,7 @@ const FOREGROUND: &str = "foregroundDeletion";
 const ORPHANED_PODS: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background \
                              to remove them or set propagationPolicy=Orphan to suppress this warning";
 
-/// The options of a deletion: the body, completed by the query.
+/// Returns the options of a deletion: those of the body, completed by the query.
 fn read_options(request: &Request, options: &mut WriteOptions) -> Result<Value> {
     let mut found = body::parse(request)?;
     if !found.is_object() {
@@ -73,7 +73,7 @@ fn check_policies(wanted: &Value) -> Result<()> {
     Err(Failure::invalid_named(named, &[Cause::invalid("propagationPolicy", policy, why)]))
 }
 
-/// Returns true if the options of a deletion want a dry run.
+/// Returns true if the options of a deletion request a dry run.
 pub(crate) fn is_dry_run(wanted: &Value) -> Result<bool> {
     let stages = wanted["dryRun"].as_array().map_or(&[][..], Vec::as_slice);
     if stages.iter().all(|stage| stage == "All") {
@@ -83,7 +83,7 @@ pub(crate) fn is_dry_run(wanted: &Value) -> Result<bool> {
     Err(invalid_option("DeleteOptions", "dryRun", &shown))
 }
 
-/// Adds the warning about a deletion of Jobs that says nothing of their Pods.
+/// Adds the warning about a deletion of a Job that does not specify what happens to its Pods.
 fn warn_of_orphans(target: &Target, wanted: &Value, options: &mut WriteOptions) {
     let has_policy = wanted.get("propagationPolicy").is_some() || wanted.get("orphanDependents").is_some();
     if target.resource.collection() == "jobs.batch" && !has_policy {
@@ -138,7 +138,7 @@ impl State {
         Ok(list_of(target, items, &json!({"resourceVersion": self.store.revision().to_string()})))
     }
 
-    /// Deletes an object, or marks it as deleted. Returns the object, and true if it is gone.
+    /// Deletes an object, or marks it as deleted. Returns the object, and true if it was removed.
     pub(crate) fn delete_object(
         &mut self,
         target: &Target,
@@ -157,7 +157,7 @@ impl State {
         Ok(self.delete_admitted(target, &old, wanted, options))
     }
 
-    /// Deletes an object whose deletion is admitted.
+    /// Deletes an object. The deletion was already admitted.
     pub(crate) fn delete_admitted(
         &mut self,
         target: &Target,
@@ -208,7 +208,7 @@ impl State {
         }
     }
 
-    /// Marks a namespace as terminating. It is gone once its contents and finalizers are.
+    /// Marks a namespace as terminating. It is removed when it has no contents and no finalizers.
     fn delete_namespace(
         &mut self,
         target: &Target,
@@ -233,7 +233,7 @@ impl State {
     }
 }
 
-/// Returns true if an object is already being deleted, and another request does not change that.
+/// Returns true if an object is already being deleted, and another request would not change that.
 pub(crate) fn is_pending(target: &Target, old: &Value, wanted: &Value) -> bool {
     if !metadata::is_deleted(old) {
         return false;

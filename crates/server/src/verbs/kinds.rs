@@ -9,10 +9,10 @@ use crate::request::Target;
 use crate::state::State;
 use crate::status::{Cause, Failure, Named, Result};
 
-/// Returns the API version and kind of an object, which are empty if absent or null.
+/// Returns the API version and kind of an object. They are empty if absent or null.
 ///
 /// # Errors
-/// If one is not a string, or the version has more than one slash.
+/// Fails if one of them is not a string, or if the version has more than one slash.
 pub(crate) fn read(object: &Value) -> std::result::Result<(&str, &str), String> {
     let field = |name: &str| match object.get(name) {
         None | Some(Value::Null) => Ok(""),
@@ -55,12 +55,12 @@ pub(crate) fn shown(api_version: &str, kind: &str) -> String {
 }
 
 impl State {
-    /// Returns why an object of this version and kind cannot be decoded as one of a built-in kind. Empty ones are the
-    /// wanted ones.
+    /// Returns the reason if an object of this version and kind cannot be decoded as one of a built-in kind. Empty ones
+    /// are replaced by those of `wanted`.
     pub(crate) fn mismatch(&self, api_version: &str, kind: &str, wanted: &Gvk) -> Option<String> {
         let (api_version, kind) = with_defaults(api_version, kind, wanted);
         let gvk = Gvk::from_manifest(&api_version, kind);
-        // Both versions of evictions are accepted, although none is a resource.
+        // Both versions of evictions are accepted, although neither is a resource.
         let is_old = wanted.kind == "Eviction" && kind == "Eviction" && api_version == "policy/v1beta1";
         if gvk == *wanted || is_old {
             return None;
@@ -78,7 +78,8 @@ impl State {
         ))
     }
 
-    /// Returns why the result of a JSON or merge patch cannot be decoded: its version or kind is none, or another.
+    /// Returns the reason if the result of a JSON or merge patch cannot be decoded: its version or kind is missing or
+    /// wrong.
     pub(crate) fn undecodable(&self, patched: &Value, target: &Target) -> Option<String> {
         let wanted = &target.resource.gvk;
         let (api_version, kind) = match read(patched) {
@@ -132,7 +133,7 @@ pub(super) fn set(object: &mut Value, gvk: &Gvk) {
     object["kind"] = gvk.kind.as_str().into();
 }
 
-/// Returns a version and kind, or those of a kind where they are empty.
+/// Returns `apiVersion` and `kind`, with empty ones replaced by those of `wanted`.
 pub(super) fn with_defaults<'k>(api_version: &str, kind: &'k str, wanted: &'k Gvk) -> (SmolStr, &'k str) {
     let api_version = if api_version.is_empty() { wanted.api_version() } else { api_version.into() };
     (api_version, if kind.is_empty() { &wanted.kind } else { kind })

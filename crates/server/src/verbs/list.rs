@@ -18,7 +18,7 @@ struct Page {
     start: String,
 }
 
-/// Returns a list of objects in the form of the API.
+/// Returns a list of objects in the API's format.
 pub(crate) fn list_of(target: &Target, items: Vec<Value>, metadata: &Value) -> Value {
     let resource = &target.resource;
     let item = |object: Value| {
@@ -47,7 +47,7 @@ impl State {
         Ok(all.map(|(_, object)| object).filter(|object| selectors.matches(object)).cloned().collect())
     }
 
-    /// Returns the object of a request to read it: the present one, unless a fault hides the last changes.
+    /// Returns the object to read: the current one, unless a fault hides the last changes.
     pub(crate) fn read_object_of(&self, target: &Target, request: &Request) -> Result<Arc<Value>> {
         let Effect::Stale(revision) = request.effect else { return self.object(target) };
         let all = self.store.at(&target.resource.collection(), revision.min(self.store.revision()));
@@ -202,7 +202,7 @@ fn expired(request: &Request) -> Failure {
     )
 }
 
-/// Returns the token of the page after a key. Clients treat it as opaque.
+/// Returns the continue token for the page after a key. Clients treat it as opaque.
 fn token(revision: u64, last: &str) -> String {
     let text = json!({"v": "meta.k8s.io/v1", "rv": revision, "start": format!("{last}\0")}).to_string();
     text.bytes().fold(String::new(), |mut token, byte| {

@@ -1,4 +1,4 @@
-//! The verbs of the API, a file for each kind of request.
+//! The verbs of the API, one file for each kind of request.
 
 pub(crate) mod body;
 pub(crate) mod create;

@@ -64,7 +64,7 @@ impl State {
         }
         let mut patched = self.patched(&old, patch_type, &patch)?;
         if patched.is_null() {
-            // `$patch: delete` leaves an object without fields.
+            // `$patch: delete` results in an object without fields.
             patched = Value::Object(Map::new());
         }
         let mut object = self.decode_patched(target, patch_type, &patch, patched, options)?;
@@ -88,7 +88,7 @@ impl State {
         let mut patched = patched;
         let is_strategic = patch_type == PatchType::Strategic && !is_custom;
         if !is_strategic && !is_custom && kinds::read(&patched).is_ok_and(|(version, _)| version.is_empty()) {
-            // Servers decode such an object as one without fields.
+            // Servers decode such an object like one of a type without fields.
             without_fields(&patched, options)
                 .map_err(|why| invalid_patch(&go_json(&patched, self.cursor(gvk), touched(patch)), &why))?;
             patched = json!({"apiVersion": gvk.api_version(), "kind": gvk.kind});
@@ -165,7 +165,8 @@ impl State {
     }
 }
 
-/// Returns the error for a media type that no patch has. Servers route requests for built-in resources by it.
+/// Returns the error for a media type that is not one of a patch. For built-in resources, servers select the handler by
+/// the media type.
 fn unknown_media_type(is_custom: bool) -> Failure {
     if is_custom { Failure::unsupported_media_type(&ACCEPTED) } else { Failure::unroutable_media_type() }
 }
@@ -185,7 +186,7 @@ fn not_converted(target: &Target, namespace: &str, failure: &Failure) -> Failure
     )
 }
 
-/// Reports the fields of an object of a type without any.
+/// Reports all fields of an object whose type has no fields.
 fn without_fields(object: &Value, options: &mut WriteOptions) -> std::result::Result<(), String> {
     let fields = object.as_object().into_iter().flatten().map(|(name, _)| name);
     let unknown = fields.filter(|name| !matches!(name.as_str(), "apiVersion" | "kind"));
@@ -216,7 +217,7 @@ fn touched(patch: &Value) -> Touched<'_> {
     patch.as_array().map_or(Touched::Merge(patch), |operations| Touched::Operations(operations, 0))
 }
 
-/// Checks that an applied object is of the kind of its path.
+/// Checks that an applied object has the kind of the path.
 fn check_applied(applied: &Value, gvk: &smp_merge::schema::Gvk) -> Result<()> {
     if !applied.is_object() {
         let message = "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value of type map[string]interface {}";

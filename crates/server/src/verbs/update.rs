@@ -12,7 +12,7 @@ use crate::status::{Cause, Failure, Result};
 use crate::store::key;
 use crate::verbs::kinds;
 
-/// The reason why a replacement of an older version is rejected.
+/// The reason for rejecting a replacement of an outdated version.
 const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
@@ -47,7 +47,7 @@ impl State {
         Ok((self.replace(target, &old, object, options)?, false))
     }
 
-    /// Stores a new version of an object, whose name and namespace are those of the target. Nothing is written if nothing
+    /// Stores a new version of an object with the name and namespace of the target. Nothing is written if nothing
     /// changed.
     pub(crate) fn replace(
         &mut self,
@@ -83,7 +83,7 @@ impl State {
         self.validate_update(target, object, old, causes, options)
     }
 
-    /// Stores a new version of an object that is valid, unless nothing changed.
+    /// Stores a valid new version of an object, unless nothing changed.
     pub(crate) fn store_replacement(
         &mut self,
         target: &Target,
@@ -109,7 +109,7 @@ impl State {
     }
 }
 
-/// Checks the uid of a replacement, which is a precondition.
+/// Checks the uid of a replacement. It is a precondition.
 fn check_uid(target: &Target, object: &Value, old: &str) -> Result<()> {
     let uid = meta(object, "uid");
     if uid.is_empty() || uid == old {
@@ -139,7 +139,7 @@ pub(crate) fn check_number(object: &Value) -> Result<()> {
     Err(Failure::new(500, "", format!("strconv.ParseUint: parsing {version:?}: invalid syntax")))
 }
 
-/// Checks that a replacement is based on the live object.
+/// Checks that a replacement is based on the current version of the object.
 fn check_version(target: &Target, object: &Value, old: &Value) -> Result<()> {
     check_number(object)?;
     let version = meta(object, "resourceVersion");

@@ -1,4 +1,4 @@
-//! Watches: the changes of a collection as a stream of events.
+//! Watches: report the changes of a collection as a stream of events.
 
 use std::collections::VecDeque;
 use std::future::Future as _;
@@ -26,7 +26,7 @@ use crate::store::{Change, Events};
 use crate::table::table_of_one;
 use crate::typed;
 
-/// The time after which a watch ends, unless the request has another one.
+/// The time after which a watch ends, unless the request sets another one.
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// The time between bookmarks.
 const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);
@@ -43,7 +43,7 @@ pub(crate) struct Watch {
     namespace: String,
     selectors: Selectors,
     has_bookmarks: bool,
-    /// Events have tables.
+    /// The tables, if the events contain tables.
     table: Option<Table>,
     /// Events have the metadata of objects only.
     is_metadata: bool,
@@ -56,11 +56,11 @@ pub(crate) struct Watch {
     /// The time after the first wait at which the watch ends.
     timeout: Duration,
     end_at: Option<Instant>,
-    /// The number of events after which a fault ends the watch.
+    /// The number of remaining events after which a fault ends the watch.
     rest: Option<usize>,
 }
 
-/// The tables of a watch. Only the first one has the definitions of the columns.
+/// The tables of a watch. Only the first one contains the definitions of the columns.
 #[derive(Debug)]
 struct Table {
     include: String,
@@ -127,7 +127,7 @@ impl State {
 }
 
 impl Watch {
-    /// Sends the present objects, then the bookmark `k8s.io/initial-events-end` if the client asked for it.
+    /// Sends the existing objects, then the bookmark `k8s.io/initial-events-end` if the client requested it.
     fn initial_events(&mut self, state: &State, with_end_bookmark: bool) {
         self.revision = state.store.revision();
         let objects: Vec<Arc<Value>> = state
@@ -173,7 +173,7 @@ impl Watch {
         self.line("BOOKMARK", &object, state.settings.clock.seconds())
     }
 
-    /// Reads the changes after `revision`. Ends the watch if the store no longer has them (compaction).
+    /// Reads the changes after `revision`. Ends the watch if the store no longer has them after a compaction.
     fn read(&mut self, state: &State) {
         let current = state.store.revision();
         let changes = match state.store.changes_after(&self.collection, self.revision) {
@@ -199,7 +199,7 @@ impl Watch {
         self.lines.extend(lines);
     }
 
-    /// Returns the event of a change as the selectors see it.
+    /// Returns the event for a change, taking the selectors into account.
     fn selected(&self, change: &Change, now: i64) -> Option<Bytes> {
         let is_there = |key: &str| {
             self.namespace.is_empty()
@@ -223,7 +223,7 @@ impl Watch {
         }
     }
 
-    /// Returns an event. Watches of the version that is stored share its text.
+    /// Returns an event. Watches of the storage version share its text.
     fn shared_line(&self, kind: &str, object: &Value, known: &OnceLock<Bytes>, now: i64) -> Bytes {
         let gvk = &self.resource.gvk;
         let is_stored = object["apiVersion"] == *gvk.api_version() && object["kind"] == *gvk.kind;

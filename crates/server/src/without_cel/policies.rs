@@ -1,4 +1,4 @@
-//! Without the feature `cel` there are no policies.
+//! Without the feature `cel`, there are no policies.
 
 use serde_json::Value;
 use smol_str::SmolStr;

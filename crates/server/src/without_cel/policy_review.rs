@@ -1,4 +1,5 @@
-//! Without the feature `cel`, ValidatingAdmissionPolicies are rejected: they would be stored and never evaluated.
+//! Without the feature `cel`, ValidatingAdmissionPolicies are rejected, because they would be stored but never
+//! evaluated.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Small random changes of an object, as by its owner or another manager.
+//! Small random changes of an object, as its owner or another manager would make them.
 
 use smp_merge::schema::{Cursor, TypeKind};
 use smp_text::yaml::{Map, Node, Value};

@@ -1,4 +1,4 @@
-//! Random patches: adds patch directives to an object, valid and invalid ones.
+//! Random patches: adds valid and invalid patch directives to an object.
 
 use smp_merge::schema::{Cursor, TypeKind};
 use smp_text::yaml::{Map, Node, Value};
@@ -11,7 +11,8 @@ impl<'s> Generator<'s> {
         self.add_directives(patch, self.root, None);
     }
 
-    /// `list` is the list that contains the value as an entry.
+    /// Adds directives at random to a value and everything below it. `list` is the list that contains the value, if
+    /// any.
     fn add_directives(&mut self, node: &mut Node, at: Cursor<'s>, list: Option<Cursor<'s>>) {
         let Value::Map(map) = &mut node.value else { return };
         if self.dice.one_in(16) {

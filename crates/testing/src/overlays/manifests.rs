@@ -11,8 +11,8 @@ pub struct ManifestStyle {
     /// Ports have a protocol. The default dialect treats a port without one as TCP, kustomize does not, so a tree
     /// has protocols on all ports or on none.
     pub port_protocols: bool,
-    /// Annotations may be null. kustomize writes labels that are added there (`fields`) into the content of the null,
-    /// where only the end of a build, or its origin, finds them. Such trees have no such labels.
+    /// Annotations may be null. kustomize writes labels added there (`fields`) into the content of the null, where only
+    /// the end of a build, or its origin, finds them. So trees with null annotations have no such labels.
     pub null_annotations: bool,
 }
 

@@ -3,7 +3,7 @@
 use super::layer::Draft;
 use super::{OverlayGenerator, line};
 
-/// Lines that make a kustomization invalid. They may repeat a field; the last one wins.
+/// Lines that make a kustomization invalid. They may repeat a field; the last one is used.
 const MISTAKES: [&str; 16] = [
     "resources: [missing.yaml]",
     "resources: [../top-of-nothing]",

@@ -5,8 +5,8 @@ use super::resource_model::{FieldType, ModelResource, distinct};
 use super::{OverlayGenerator, indent, line};
 
 impl OverlayGenerator {
-    /// Sometimes writes `generators`, `transformers`, `validators`, `configurations` and `crds`. `percent` is the
-    /// chance of an ordinary field; theirs are lower.
+    /// Writes `generators`, `transformers`, `validators`, `configurations` and `crds` at random. `percent` is the
+    /// probability of an ordinary field; that of these fields is lower.
     pub fn plugins(&mut self, draft: &mut Draft, percent: usize) {
         if self.dice.chance(percent / 3) {
             let mut all = Vec::new();
@@ -342,8 +342,8 @@ labels:
     }
 }
 
-/// Returns a NamespaceTransformer that moves the resources to the namespace `plugged`; none if two resources would
-/// then have the same name.
+/// Returns a NamespaceTransformer that moves the resources to the namespace `plugged`. Returns `None` if two resources
+/// would then have the same name.
 fn namespace_plugin(draft: &mut Draft, number: usize, mode: &str) -> Option<String> {
     let mut things = draft.resources.clone();
     for thing in &mut things {

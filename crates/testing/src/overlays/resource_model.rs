@@ -19,7 +19,7 @@ pub struct Field {
     pub shape: FieldType,
 }
 
-/// A resource as seen by a layer.
+/// A resource from the view of a layer.
 #[derive(Clone)]
 pub struct ModelResource {
     pub api: &'static str,

@@ -57,6 +57,8 @@ impl RevisionContent {
         Ok((content_digest(&[&json]), encoder.finish()?))
     }
 
+    /// Decodes a revision.
+    ///
     /// # Errors
     /// The bytes are not an encoded revision, or its format version is not supported.
     pub(super) fn decode(bytes: &[u8]) -> io::Result<Self> {

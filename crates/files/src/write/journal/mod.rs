@@ -66,7 +66,7 @@ pub fn recover(directory: &Path, waiting: LockMode) -> Result<Recovery> {
 /// would overwrite files that are written now.
 ///
 /// # Errors
-/// Same as [`recover`].
+/// The errors of [`recover`].
 pub fn recover_directory_and_parents(directory: &Path) -> Result<()> {
     match find_interrupted(directory) {
         Some(root) => Journal::open(&root, LockMode::Wait)?.recover().map(drop),

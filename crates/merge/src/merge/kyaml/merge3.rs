@@ -1,9 +1,9 @@
 //! The three-way merge of the changes between two versions of an object into a third version.
 //!
 //! By kyaml's rules, a value that is null in the updated version or in dest is removed. A value that the updated
-//! version added or changed wins, even if dest changed it as well. With `ConflictPolicy::Dest`, the value of dest wins
-//! in this case. A value that the updated version removed is removed. All other values stay as in dest. Maps are never
-//! removed as a whole, only their fields, so an empty map may remain.
+//! version added or changed is used, even if dest changed it as well. With `ConflictPolicy::Dest`, the value of dest is
+//! used in this case. A value that the updated version removed is removed. All other values remain as in dest. Maps are
+//! never removed as a whole, only their fields, so an empty map may remain.
 
 #[cfg(test)]
 mod tests;
@@ -159,7 +159,7 @@ impl<'s> Merge3<'s> {
         self.conflicts.last_mut()
     }
 
-    /// Returns the decision on a map or list that one side has removed: it is removed, or stays as in dest.
+    /// Returns the decision on a map or list that one side has removed: it is removed, or remains as in dest.
     fn removed(&mut self, dest: Option<&Node>, others: Others<'_>, trail: &Trail<'_>) -> Decision {
         let conflict = self.conflict(dest, others, trail).is_some();
         let stays = conflict && self.dest_wins() && present(dest).is_some();
@@ -216,7 +216,7 @@ impl<'s> Merge3<'s> {
         Ok(())
     }
 
-    /// Merges one field of dest. Returns true if the field stays.
+    /// Merges one field of dest. Returns true if the field is kept.
     fn field(
         &mut self,
         Entry { key, value }: &mut Entry,

@@ -21,11 +21,11 @@ use crate::schema::{Cursor, Directives, Gvk, ListType, PatchStrategy, Schema};
 use smp_text::diagnostic::Result;
 use smp_text::yaml::{Key, Meta, Node};
 
-/// True if the nearest named definition is a Kubernetes type.
+/// A position in a schema.
 #[derive(Debug, Clone)]
 pub(super) struct Position<'s> {
     source: TypeSource<'s>,
-    /// The way in which a list is merged.
+    /// True if the nearest named definition is a Kubernetes type.
     builtin: bool,
 }
 
@@ -35,18 +35,18 @@ enum TypeSource<'s> {
     Comment(Rc<Json>),
 }
 
-/// As one value, which is replaced.
+/// How a list is merged.
 #[derive(Debug)]
 pub(super) enum ListRule<'s> {
-    /// Entry by entry, matched by the texts of these keys, as in kyaml.
+    /// As one value, which is replaced.
     Replace,
-    /// Entry by entry, matched by several merge keys. Each entry of a patch must have all of them.
+    /// Entry by entry, matched by the texts of these keys, as in kyaml.
     Tuples(Keys),
-    /// Entry by entry, matched by a key that is inferred from the entries.
+    /// Entry by entry, matched by several merge keys. Each entry of a patch must have all of them.
     AllOf(MergeKeys),
-    /// Entry by entry, matched by keys, without silent data loss.
+    /// Entry by entry, matched by a key that is inferred from the entries.
     Inferred,
-    /// Matched by keys, without silent losses.
+    /// Entry by entry, matched by keys, without silent data loss.
     Keyed(ListKeys<'s>),
 }
 

@@ -106,7 +106,7 @@ fn hash<'t>(texts: impl Iterator<Item = Option<&'t str>>) -> Option<u64> {
 /// The entries of a list, in order.
 #[derive(Debug, Default)]
 pub(super) struct Sequence {
-    /// The number of the entry in each slot; `None` if it was removed. Slots stay, so that indices do not change.
+    /// The number of the entry in each slot; `None` if it was removed. Slots are kept, so that indices do not change.
     pub(super) slots: Vec<Option<usize>>,
     /// The slots by the texts in some columns. Outdated slots are skipped during lookup.
     index: FxHashMap<Columns, FxHashMap<u64, Vec<usize>>>,

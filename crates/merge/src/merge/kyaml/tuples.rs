@@ -380,7 +380,7 @@ mod tests {
         assert_eq!(shown(&none), ["/"]);
     }
 
-    /// kyaml's loop over all pairs, for comparison.
+    /// Runs kyaml's loop over all pairs, for comparison.
     fn pairs(tuples: &mut [Vec<SmolStr>]) {
         for i in 0..tuples.len() {
             let mine = tuples[i].clone();

@@ -16,7 +16,7 @@ pub(super) struct Location<'h, 's> {
 /// The result of the merge for a value.
 #[derive(Debug)]
 pub(super) enum Decision {
-    /// The value stays; it may have been changed in place.
+    /// The value is kept; it may have been changed in place.
     Keep,
     /// The value is replaced.
     Replace(Node),
@@ -34,7 +34,7 @@ impl Decision {
         }
     }
 
-    /// Applies the decision to the value of a field. Returns true if the field stays.
+    /// Applies the decision to the value of a field. Returns true if the field is kept.
     pub(super) fn apply_to(self, value: &mut Node) -> bool {
         match self {
             Self::Keep => quote_yaml11_values(value),

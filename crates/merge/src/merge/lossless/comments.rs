@@ -1,6 +1,6 @@
 //! The comments of merged values. They are those of dest, unless only the updated version changed them.
 //!
-//! This applies to line comments only. All other comments stay unchanged when the text is edited.
+//! This applies to line comments only. All other comments remain unchanged when the text is edited.
 
 use smp_text::yaml::{Entry, Key, Map, Meta, Node, Value, is_unchanged};
 
@@ -52,7 +52,7 @@ pub(super) fn take_line_comment(dest: &mut Meta, original: &Meta, updated: &Meta
 }
 
 /// Returns the updated value, which replaces that of dest. If only dest may have changed the line comment, the result
-/// has none, so that the one of dest stays in the text.
+/// has none, so that the one of dest remains in the text.
 pub(super) fn replacing(updated: &Node, original: Option<&Node>, dest: Option<&Node>) -> Node {
     let mut merged = updated.clone();
     let is_same_comment = original.is_some_and(|original| line(&original.meta) == line(&updated.meta));

@@ -12,7 +12,7 @@ pub(super) const ORIGINAL: usize = 2;
 /// The positions of one field or entry in each version.
 pub(super) type Positions<const N: usize> = [Option<usize>; N];
 
-/// Returns the order of the entries that stay after a three-way merge, as row numbers.
+/// Returns the order of the entries that remain after a three-way merge, as row numbers.
 ///
 /// If dest has the same order as the original, the updated order is used, otherwise that of dest. Entries that only the
 /// other version has follow their predecessor in that version. If an order is given in the options, all new entries are
@@ -25,7 +25,7 @@ pub(super) fn for_versions(rows: &[Positions<3>], order: Option<ListOrder>) -> V
     if known.is_sorted() { interleaved(rows, UPDATED, DEST) } else { interleaved(rows, DEST, UPDATED) }
 }
 
-/// Returns the order of the entries that stay after a two-way merge: first those of dest, then those that only the
+/// Returns the order of the entries that remain after a two-way merge: first those of dest, then those that only the
 /// updated version has.
 pub(super) fn for_pair<const N: usize>(rows: &[Positions<N>], order: Option<ListOrder>) -> Vec<usize> {
     let old = by_position(rows, DEST);
@@ -36,7 +36,7 @@ pub(super) fn for_pair<const N: usize>(rows: &[Positions<N>], order: Option<List
     }
 }
 
-/// Returns the order of the fields that stay: the order of dest, with each new field after its predecessor in the
+/// Returns the order of the fields that remain: the order of dest, with each new field after its predecessor in the
 /// updated version.
 pub(super) fn for_fields<const N: usize>(rows: &[Positions<N>]) -> Vec<usize> {
     interleaved(rows, DEST, UPDATED)

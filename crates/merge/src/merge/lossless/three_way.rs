@@ -264,8 +264,8 @@ impl<'s> VersionMerge<'s> {
     }
 
     /// Merges maps. A map that one side removed and the other changed is a single conflict. If the updated version
-    /// removed it, fields added in dest stay. If dest removed it, fields changed in the updated version are restored.
-    /// With the policy `Dest`, the result is that of dest.
+    /// removed it, fields added in dest are kept. If dest removed it, fields changed in the updated version are
+    /// restored. With the policy `Dest`, the result is that of dest.
     fn map(
         &mut self,
         versions: Versions<'_>,
@@ -375,7 +375,7 @@ fn key_of(fields: [Option<&Entry>; 3]) -> Option<Key> {
     Some(key)
 }
 
-/// Returns the positions of the rows whose values stay. The other rows have no positions.
+/// Returns the positions of the rows whose values are kept. The other rows have no positions.
 fn kept_positions<T>(rows: &[Positions<3>], merged: &[Option<T>]) -> Vec<Positions<3>> {
     rows.iter().zip(merged).map(|(row, merged)| merged.as_ref().map_or([None; 3], |_| *row)).collect()
 }

@@ -1,7 +1,8 @@
 //! Precedence of `data` and `stringData` in patched Secrets.
 //!
-//! The API server overwrites values of `data` with those of `stringData`, whoever set them. A change of one field must
-//! therefore also apply to the other one: the later patch wins, as with two consecutive server-side applies.
+//! The API server overwrites values of `data` with those of `stringData`, whatever their owner. A change of one field
+//! must therefore also apply to the other one: the later patch takes precedence, as with two consecutive server-side
+//! applies.
 
 use smp_text::yaml::{Map, Node};
 

@@ -27,7 +27,7 @@ fn number() -> impl Strategy<Value = Node> {
     (0_i64..4).prop_map(Node::int)
 }
 
-/// A list of entries with distinct `keys`. With `duplicates`, keys may be equal.
+/// Generates a list of entries with distinct `keys`. With `duplicates`, keys may be equal.
 fn list(
     entry: impl Strategy<Value = Node>,
     keys: &'static [&'static str],
@@ -121,7 +121,7 @@ fn thing(depth: u32, duplicates: bool) -> BoxedStrategy<Node> {
     object(fields, 1)
 }
 
-/// A list of ports with distinct keys; the protocol has a default.
+/// Generates a list of ports with distinct keys; the protocol has a default.
 fn ports() -> impl Strategy<Value = Node> {
     let port = object(
         vec![

@@ -21,8 +21,8 @@ const STACK_PER_LEVEL: usize = 64 << 10;
 /// The additional stack size of the innermost level in bytes.
 const STACK_OF_STEPS: usize = 4 << 20;
 
-/// The maximum number of visited directories, counting repeated visits. Real builds stay below a thousand. If
-/// each directory refers to the next one twice, the number doubles with every level.
+/// The maximum number of visited directories, counting repeated visits. Real builds visit less than a thousand. If each
+/// directory refers to the next one twice, the number doubles with every level.
 const MAX_DIRECTORIES: usize = 50_000;
 
 /// The maximum size in bytes of manifests from directories that are included more than once.

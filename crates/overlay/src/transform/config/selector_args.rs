@@ -36,7 +36,7 @@ impl SelectorArgs {
         !self.label_selector.is_empty() || !self.annotation_selector.is_empty()
     }
 
-    /// Returns the location of the field for a part of the id, or no location if the field is not given.
+    /// Returns the location of the field for a part of the ID, or no location if the field is not given.
     pub(crate) fn location_of(&self, part: WrongPart) -> Span {
         match part {
             WrongPart::ApiVersion => [self.group.span, self.version.span],
@@ -67,7 +67,7 @@ impl SelectorArgs {
         })
     }
 
-    /// Returns the fields as an id. Regular expressions are taken literally.
+    /// Returns the fields as an ID. Regular expressions are taken literally.
     pub(crate) fn id(&self) -> ResId {
         let [group, version, kind] =
             [&self.group, &self.version, &self.kind].map(|text| text.as_str().into());

@@ -67,7 +67,7 @@ impl StrategicPatch {
 
     /// Merges the patch into a resource. The resource is empty afterwards if the patch deletes it.
     ///
-    /// Name, kind and namespace are kept unless the options allow a change. Returns true if the id has changed.
+    /// Name, kind and namespace are kept unless the options allow a change. Returns true if the ID has changed.
     ///
     /// # Errors
     /// The patch does not match the structure of the resource. The resource and its set must then no longer be used.
@@ -279,7 +279,7 @@ fn is_identical(a: &Node, b: &Node) -> bool {
     }
 }
 
-/// Applies a JSON patch to a resource. Returns true if the id has changed.
+/// Applies a JSON patch to a resource. Returns true if the ID has changed.
 ///
 /// As in kustomize, the whole resource makes a round trip through JSON, where all numbers are floats, and its
 /// annotations become strings. The bytes that the patch copies are added to `copied`.
@@ -310,7 +310,7 @@ pub(super) fn apply_json_patch(
     Ok(WithWarnings { value: has_changed_id(&id, resource), warnings })
 }
 
-/// Returns true if the id of a resource has changed. An explicit namespace is a different id, even `default`.
+/// Returns true if the ID of a resource has changed. An explicit namespace is a different ID, even `default`.
 fn has_changed_id(id: &ResId, resource: &Resource) -> bool {
     resource.id() != id || resource.id().namespace != id.namespace
 }

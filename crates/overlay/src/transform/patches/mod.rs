@@ -33,7 +33,7 @@ use target::{check_ids, find_target, with_namesake};
 ///
 /// # Errors
 /// A patch or target is malformed, a strategic merge patch does not identify exactly one resource, a patch does not
-/// apply, or two resources get the same id. After an error the set is partially patched and must not be used.
+/// apply, or two resources get the same ID. After an error the set is partially patched and must not be used.
 pub fn patches(
     set: &mut ResourceSet,
     patches: &[Patch],
@@ -133,7 +133,7 @@ pub fn patches_strategic_merge(
     run.finish()
 }
 
-/// How the id before a JSON patch is handled: `patches` stores it as a former id, `patchesJson6902` does not.
+/// How the ID before a JSON patch is handled: `patches` stores it as a former ID, `patchesJson6902` does not.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FormerIds {
     Kept,
@@ -147,7 +147,7 @@ struct PatchRun<'r> {
     warnings: Vec<Diagnostic>,
     /// The errors of patches. They are collected so that the first one does not hide the others.
     problems: Problems,
-    /// The positions and ids of resources for which a patch failed. Errors of later patches for them are meaningless.
+    /// The positions and IDs of resources for which a patch failed. Errors of later patches for them are meaningless.
     failed: FxHashSet<usize>,
     failed_ids: FxHashSet<ResId>,
     /// The state of resources after their last JSON patch, by position, if nothing else has changed them since.
@@ -155,7 +155,7 @@ struct PatchRun<'r> {
     likely: Suggestions<'r>,
     /// The missing values that patches delete.
     absences: UnmatchedDeletions,
-    /// True if all ids are known to be distinct.
+    /// True if all IDs are known to be distinct.
     distinct: bool,
 }
 
@@ -272,7 +272,7 @@ impl<'r> PatchRun<'r> {
         if other_ids { self.check_ids() } else { Ok(()) }
     }
 
-    /// Checks for duplicate ids, unless all ids are known to be distinct.
+    /// Checks for duplicate IDs, unless all IDs are known to be distinct.
     fn check_ids(&mut self) -> Result<()> {
         if !self.distinct {
             check_ids(self.set)?;
@@ -281,7 +281,7 @@ impl<'r> PatchRun<'r> {
         Ok(())
     }
 
-    /// Merges a patch into one resource. Returns true if its id has changed.
+    /// Merges a patch into one resource. Returns true if its ID has changed.
     fn merge_one(&mut self, i: usize, patch: &StrategicPatch) -> Result<bool> {
         let (context, absences) = (self.context, &mut self.absences);
         if self.failed.contains(&i) {
@@ -364,7 +364,7 @@ impl<'r> PatchRun<'r> {
         Ok(())
     }
 
-    /// Updates `distinct` for a resource whose id has changed.
+    /// Updates `distinct` for a resource whose ID has changed.
     fn update_distinct(&mut self, i: usize) {
         self.distinct &= !self.set.shares_id(i);
     }

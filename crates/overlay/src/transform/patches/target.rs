@@ -88,10 +88,10 @@ fn no_match(set: &ResourceSet, id: &ResId, at: Span, likely: &Suggestions<'_>) -
     }
 }
 
-/// Checks for duplicate ids.
+/// Checks for duplicate IDs.
 ///
 /// # Errors
-/// Two resources have the same id.
+/// Two resources have the same ID.
 pub(super) fn check_ids(set: &ResourceSet) -> Result<()> {
     let Some(duplicates) = set.equal_ids() else { return Ok(()) };
     let [first, second] = duplicates.map(|i| &set.as_slice()[i]);
@@ -144,7 +144,7 @@ mod tests {
             (set.as_slice()[1].node().span().at_start(), "similar resource")
         );
 
-        // A former id matches, too, so two resources may match.
+        // A former ID matches, too, so two resources may match.
         set.update(0, |first| first.previous.push(id.clone()));
         assert_eq!(unique(&set, &id).expect_err("two").code(), Code::Ambiguous);
         set.update(1, |second| *second.node_mut() = Node::map(Map::new()));

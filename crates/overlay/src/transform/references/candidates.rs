@@ -250,9 +250,9 @@ fn is_candidate(
 /// The condition for the prefixes and suffixes of two resources.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NameContext {
-    /// Equal if both have any.
+    /// Equal, unless one of the resources has none.
     SameOrUnknown,
-    /// Equal; having none only equals having none.
+    /// Equal. Having none is only equal to having none.
     Same,
 }
 

@@ -166,7 +166,7 @@ impl ReferenceUpdater<'_, '_> {
         Ok(())
     }
 
-    /// Returns the id and the locations of the referenced resource, and records its position.
+    /// Returns the ID and the locations of the referenced resource, and records its position.
     fn find(&mut self, reference: &Reference<'_>) -> Result<Option<(ResId, CandidateLocations)>> {
         let found = self.candidates.find(&self.referrer, reference)?;
         let Some(i) = found else { return Ok(None) };

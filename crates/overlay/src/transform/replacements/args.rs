@@ -94,7 +94,7 @@ impl Replacement {
 }
 
 impl ReplacementSource {
-    /// Returns the fields as an id.
+    /// Returns the fields as an ID.
     pub(super) fn id(&self) -> ResId {
         let [group, version, kind] = [&self.group, &self.version, &self.kind].map(SmolStr::new);
         let (name, namespace) = (SmolStr::new(&self.name), SmolStr::new(&self.namespace));

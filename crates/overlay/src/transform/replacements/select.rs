@@ -55,7 +55,7 @@ fn effective(namespace: &str) -> &str {
     if namespace.is_empty() { "default" } else { namespace }
 }
 
-/// Returns true if `fits` returns true for kind, name and namespace of the current id or of a former one.
+/// Returns true if `fits` returns true for kind, name and namespace of the current ID or of a former one.
 ///
 /// As in kustomize, the current namespace is compared as written, but a former one as the effective namespace:
 /// `default` if there is none.

@@ -51,7 +51,7 @@ fn wrong_kind(node: &Node, expected: &str, part: &str) -> Diagnostic {
     Diagnostic::error(Code::WrongType, message).at(node.span())
 }
 
-/// Returns the entries of a list; none for null.
+/// Returns the entries of a list. Null is treated as an empty list.
 pub(super) fn entries<'n>(node: &'n Node, part: &str) -> Result<&'n [Node]> {
     match &node.value {
         Value::List(list) => Ok(list),

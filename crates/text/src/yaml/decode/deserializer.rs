@@ -185,7 +185,8 @@ impl<'de> NodeDeserializer<'de, '_> {
                 }
                 continue;
             };
-            // These are two spellings of one field. kustomize reads fields in sorted order, so the last spelling wins.
+            // These are two spellings of one field. kustomize reads fields in sorted order, so the last spelling is
+            // used.
             match known.iter_mut().find(|(seen, _)| seen == name) {
                 Some((_, earlier)) if earlier.key.text.as_str() < key => *earlier = entry,
                 Some(_) => {}

@@ -19,7 +19,7 @@ pub(in crate::yaml) struct EventPosition {
     pub last_line: usize,
 }
 
-/// The handling of comments.
+/// How comments are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::yaml) enum CommentEvents {
     Emitted,

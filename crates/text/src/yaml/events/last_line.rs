@@ -46,7 +46,7 @@ impl<'t> LastLine<'t> {
     }
 }
 
-/// The handling of a missing line break at the end of a text.
+/// How a missing line break at the end of a text is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::yaml) enum FinalLineBreak {
     /// The text is used unchanged.

@@ -3,15 +3,15 @@
 use crate::source::Reading;
 use crate::yaml::events::FinalLineBreak;
 
-/// The handling of duplicate keys in a map.
+/// How duplicate keys in a map are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DuplicateKeys {
     /// Duplicate keys are an error with both locations.
     #[default]
     Deny,
-    /// The last value wins, as in kustomization files. Their keys may also be numbers.
+    /// The last value is used, as in kustomization files. Their keys may also be numbers.
     LastWins,
-    /// The first value wins, as in strategic merge patches.
+    /// The first value is used, as in strategic merge patches.
     FirstWins,
 }
 
@@ -20,7 +20,7 @@ pub enum DuplicateKeys {
 pub struct ParseOptions {
     /// True to keep comments on the nodes.
     pub keep_comments: bool,
-    /// The handling of duplicate keys in a map.
+    /// How duplicate keys in a map are handled.
     pub duplicate_keys: DuplicateKeys,
     /// The program whose rules apply to scalars, keys and `<<`.
     pub reading: Reading,
@@ -30,8 +30,8 @@ pub struct ParseOptions {
 }
 
 impl ParseOptions {
-    /// The default options parse a text like kubectl, without comments. Duplicate keys are errors, although kubectl
-    /// uses the last one.
+    /// Returns the default options, which parse a text like kubectl, without comments. Duplicate keys are errors,
+    /// although kubectl uses the last one.
     ///
     /// ```
     /// use smp_text::source::SourceMap;

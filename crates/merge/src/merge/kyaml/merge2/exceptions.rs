@@ -169,8 +169,8 @@ fn arrange(
     }
 }
 
-/// Drops duplicates from a list that the patch does not change. As in kustomize, the last entry with equal keys stays.
-/// It moves to the index of the first one if a single key identifies the entries.
+/// Drops duplicates from a list that the patch does not change. As in kustomize, the last entry with equal keys is
+/// kept. It moves to the index of the first one if a single key identifies the entries.
 fn drop_duplicates(list: &mut List, keys: &ListKeys<'_>) {
     let names: Vec<_> = list.iter().map(|entry| keys.identify(entry, &KeyPattern::Own)).collect();
     if first_duplicate(&names).is_none() {

@@ -7,8 +7,8 @@
 mod counterpart;
 mod exceptions;
 
-/// Quotes a scalar that only one side has, if YAML 1.1 reads it differently. Returns true if its field stays. A null in
-/// the patch removes the field; in dest, only an empty value does.
+/// Quotes a scalar that only one side has, if YAML 1.1 reads it differently. Returns true if its field is kept. A null
+/// in the patch removes the field; in dest, only an empty value does.
 fn keeps_own_scalar(value: &mut Node, side: Side) -> bool {
     quote_yaml11_values(value);
     match side {
@@ -223,7 +223,7 @@ impl<'s> Merge2<'s> {
     }
 
     /// Merges a field of dest, or of a part of the patch that is merged with itself. Quotes scalars that YAML 1.1 reads
-    /// differently. Returns true if the field stays.
+    /// differently. Returns true if the field is kept.
     fn field(
         &mut self,
         Entry { key, value }: &mut Entry,
