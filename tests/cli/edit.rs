@@ -47,6 +47,28 @@ fn edit_changes_only_the_edited_lines() {
 }
 
 #[test]
+fn concurrent_edits_are_all_kept() {
+    let directory = temp_dir(&[("kustomization.yaml", WEB), ("web.yaml", "kind: A")]);
+    let path = directory.path().join("kustomization.yaml");
+    let link = directory.path().join("kustomize");
+    symlink(PROGRAM, &link).expect("a link");
+    for program in [Path::new(PROGRAM), &link] {
+        let edits = (0..10).map(|i| {
+            let image = format!("i{i}:v{i}");
+            let mut command = Command::new(program);
+            command.args(["edit", "set", "image", &image]).current_dir(directory.path());
+            command.spawn().expect("the program runs")
+        });
+        for mut edit in edits.collect::<Vec<_>>() {
+            assert!(edit.wait().expect("a status").success());
+        }
+        let text = fs::read_to_string(&path).expect("a file");
+        assert_eq!((0..10).filter(|i| text.contains(&format!("newTag: v{i}"))).count(), 10, "{text}");
+        fs::write(&path, WEB).expect("a file");
+    }
+}
+
+#[test]
 fn lost_markers_of_flux_are_reported() {
     let marked = WEB.replace("\"1.0\"", "\"1.0\" # {\"$imagepolicy\": \"flux-system:web:tag\"}");
     let directory = temp_dir(&[("kustomization.yaml", &marked), ("web.yaml", "kind: A")]);

@@ -18,7 +18,8 @@ use super::change::{Expected, FileChange};
 use super::commit::{new_content_name, old_content_name};
 use super::list::{ChangeMode, Changes, ListedChange};
 use crate::tree::may_run;
-use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
+use smp_text::yaml::decode;
 
 /// The number of files that are flushed to disk at a time. Each flush takes milliseconds, and the disk
 /// combines concurrent ones.
@@ -47,11 +48,16 @@ enum FileIdentity<'p> {
 
 impl Expected<'_> {
     /// Returns true if the current file is in the expected state.
-    fn is(&self, current: Option<&Metadata>) -> bool {
+    fn is(&self, path: &Path, current: Option<&Metadata>) -> bool {
         match self {
             Self::Anything => true,
             Self::Missing => current.is_none(),
             Self::Read(stamp) => current.is_some_and(|current| stamp.matches(current)),
+            Self::Text(text) if current.is_none() => text.is_empty(),
+            Self::Text(text) => {
+                let current = fs::read(path).ok().and_then(|bytes| decode(bytes).ok());
+                current.is_some_and(|current| current == *text)
+            }
         }
     }
 }
@@ -100,7 +106,7 @@ pub(super) fn plan<'c>(changes: &'c [FileChange<'c>], root: &Path) -> Result<Pla
                 .map(|(directory, name)| (directory.join(name), None)),
         };
         let current = resolved.as_ref().and_then(|(_, old)| old.as_ref());
-        if !change.expected.is(current) {
+        if !change.expected.is(change.path, current) {
             return Err(changed_in_between(change.path));
         }
         let Some((path, old)) = resolved else { continue };
