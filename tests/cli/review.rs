@@ -396,6 +396,22 @@ mod revisions {
     }
 
     #[test]
+    fn paths_that_are_no_targets_are_not_affected() {
+        let home = repository();
+        write(&home.path().join("README.md"), "# Shop\n");
+        commit(home.path());
+        for target in [&["typo"][..], &["README.md"], &[]] {
+            let output = run(home.path(), &[&["affected", "--rev", "HEAD", "-o", "json"], target].concat());
+            assert_eq!(output.status.code(), Some(1), "{target:?} {}", stdout(&output));
+            assert_eq!(stdout(&output), "");
+            assert!(stderr(&output).starts_with("error"), "{}", stderr(&output));
+        }
+        // A broken kustomization is a target.
+        write(&home.path().join("a/kustomization.yaml"), "resources: [");
+        assert_eq!(lines(home.path(), &["affected", "--rev", "HEAD", "a"]), ["a"]);
+    }
+
+    #[test]
     fn other_commands_can_be_limited_to_affected_targets() {
         let home = repository();
         let output = run(home.path(), &["build", "-R", "--affected", "HEAD"]);
