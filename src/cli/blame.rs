@@ -99,7 +99,9 @@ pub(super) fn run(args: &BlameArgs, sources: &SourceMap) -> Outcome {
         std::slice::from_ref(&target),
         ClusterUse::Optional,
     )?;
-    let built = Selection::single(&target, args.target.bases())?.build(&builder, &target)?;
+    let mut built = Selection::single(&target, args.target.bases())?.build(&builder, &target)?;
+    // Deprecated fields do not change where a value comes from.
+    built.warnings.retain(|warning| warning.code() != Code::DeprecatedField);
     render::print_or_reject(&built.warnings, sources)?;
     let renderer = render::location_renderer(sources);
     if wanted.is_none() && !args.is_live() {

@@ -412,6 +412,21 @@ mod revisions {
     }
 
     #[test]
+    fn warnings_of_the_old_revision_are_counted() {
+        let home = repository();
+        edit(home.path(), "a/kustomization.yaml", "images: []", "bases: [../own]");
+        commit(home.path());
+        edit(home.path(), "a/kustomization.yaml", "namePrefix: a-", "namePrefix: b-\ncommonLabels: {a: b}");
+        let output = run(home.path(), &["diff", "--rev", "HEAD", "-R"]);
+        assert_eq!(output.status.code(), Some(1));
+        let messages = stderr(&output);
+        assert!(messages.contains("note: 1 warning is also in the old revision\n"), "{messages}");
+        assert!(messages.contains("commonLabels") && !messages.contains("`bases`"), "{messages}");
+        let blamed = run(home.path(), &["blame", "a"]);
+        assert_eq!((blamed.status.code(), stderr(&blamed).as_str()), (Some(0), ""));
+    }
+
+    #[test]
     fn other_commands_can_be_limited_to_affected_targets() {
         let home = repository();
         let output = run(home.path(), &["build", "-R", "--affected", "HEAD"]);
