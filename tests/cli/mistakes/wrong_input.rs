@@ -429,6 +429,15 @@ fn directory_without_target_suggests_nearby_targets() {
 }
 
 #[test]
+fn object_without_a_target_suggests_the_working_directory() {
+    let home = temp_dir(&[("kustomization.yaml", "resources: [x.yaml]"), ("x.yaml", &cm("x"))]);
+    let reported = rejected(home.path(), &["blame", "cm/x"]);
+    insta::assert_snapshot!(reported, @r"
+    error[usage]: the target `cm/x` does not exist: did you mean `kubectl smp blame . cm/x`?
+    ");
+}
+
+#[test]
 fn patch_merge_key_outside_a_list_entry_is_reported() {
     let patch = "\
 apiVersion: apps/v1
