@@ -429,6 +429,18 @@ fn directory_without_target_suggests_nearby_targets() {
 }
 
 #[test]
+fn plain_directory_over_kustomizations_suggests_them() {
+    let home = temp_dir(&[("v.yaml", "a: b"), ("o/p/kustomization.yaml", "resources: []")]);
+    let reported = rejected(home.path(), &["build"]);
+    insta::assert_snapshot!(reported, @r"
+    error[invalid-value]: o/p/kustomization.yaml is a kustomization inside a plain directory
+     |
+     = note: nearest kustomizations: o/p
+     = help: pass one of them, or use --recursive to find all targets in the directory; to build it with the other manifests, list it in a kustomization.yaml
+    ");
+}
+
+#[test]
 fn object_without_a_target_suggests_the_working_directory() {
     let home = temp_dir(&[("kustomization.yaml", "resources: [x.yaml]"), ("x.yaml", &cm("x"))]);
     let reported = rejected(home.path(), &["blame", "cm/x"]);
