@@ -10,7 +10,8 @@ use super::package::print;
 use super::{Failure, Outcome, render};
 use smp_files::replace_file;
 use smp_overlay::edit::{
-    Detection, EditOptions, MetadataField, NewKustomization, new_kustomization, parse_pairs,
+    Detection, EditOptions, MetadataField, NewKustomization, check_no_kustomization, new_kustomization,
+    parse_pairs,
 };
 use smp_text::source::SourceMap;
 
@@ -92,6 +93,9 @@ pub(super) fn run(args: &CreateArgs, options: EditOptions, sources: &SourceMap) 
     let new = args.new_kustomization().map_err(Failure::UsageAt)?;
     let root = reader(sources)?.open(Path::new(&args.kustomize))?;
     let created = new_kustomization(&root, &new, options)?;
+    if args.output.is_none() {
+        check_no_kustomization(&root)?;
+    }
     if args.output.is_some() {
         print(&created.after)?;
     } else {

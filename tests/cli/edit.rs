@@ -69,6 +69,20 @@ fn concurrent_edits_are_all_kept() {
 }
 
 #[test]
+fn kustomization_that_exists_is_created_only_on_standard_output() {
+    let resource = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+    let named = format!("{WEB}metadata: {{name: shop}}\n");
+    let directory = temp_dir(&[("kustomization.yaml", &named), ("a.yaml", resource)]);
+    let output = smp(directory.path(), &["create", "--autodetect", "-o", "-"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let created = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(created.ends_with("resources:\n- a.yaml\n"), "{created}");
+    let output = smp(directory.path(), &["create", "--autodetect"]);
+    assert!(stderr(&output).contains("kustomization.yaml exists already"), "{}", stderr(&output));
+    assert_eq!(fs::read_to_string(directory.path().join("kustomization.yaml")).expect("a file"), named);
+}
+
+#[test]
 fn lost_markers_of_flux_are_reported() {
     let marked = WEB.replace("\"1.0\"", "\"1.0\" # {\"$imagepolicy\": \"flux-system:web:tag\"}");
     let directory = temp_dir(&[("kustomization.yaml", &marked), ("web.yaml", "kind: A")]);
