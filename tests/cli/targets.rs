@@ -121,6 +121,15 @@ fn target_is_rejected_next_to_the_flag_k() {
 }
 
 #[test]
+fn output_directory_is_never_standard_output() {
+    let home = temp_dir(&[("a/kustomization.yaml", "resources: [a.yaml]"), ("a/a.yaml", &cm("a", "1"))]);
+    let output = run(home.path(), &["build", "a", "--output-dir", "-"], "");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--output-dir must name a directory"));
+    assert!(!home.path().join("-").exists());
+}
+
+#[test]
 fn manifest_is_merged_onto_the_base_of_its_directory() {
     let one = "\
 apiVersion: v1
