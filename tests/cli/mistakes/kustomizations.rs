@@ -4,6 +4,31 @@ use kubectl_smp_testing::program::{run, temp_dir, temp_dir_with};
 
 use super::{assert_contains_all, cm, messages, rejected, reported};
 
+#[test]
+fn repeated_entry_is_shown_with_the_first_one() {
+    let resource = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+    let home = temp_dir(&[
+        ("file/kustomization.yaml", "resources: [a.yaml, ./a.yaml]\n"),
+        ("file/a.yaml", resource),
+        ("bases/kustomization.yaml", "resources: [../one, ../one/]\n"),
+        ("one/kustomization.yaml", "resources: [a.yaml]\n"),
+        ("one/a.yaml", resource),
+    ]);
+    insta::assert_snapshot!(rejected(home.path(), &["build", "file"]), @r"
+    error[duplicate-resource]: `./a.yaml` is listed twice under `resources`
+     --> file/kustomization.yaml:1:21
+      |
+    1 | resources: [a.yaml, ./a.yaml]
+      |             ------  ^^^^^^^^ second entry
+      |             |
+      |             first entry
+      |
+      = help: remove one of the entries
+    ");
+    let reported = rejected(home.path(), &["build", "bases"]);
+    assert!(reported.contains("`../one/` is listed twice under `resources`"), "{reported}");
+}
+
 /// Behaviour of kustomize v5.8.3: it splits manifests and patches at `---` before it parses them.
 #[test]
 fn yaml_directives_are_read_as_in_kustomize() {
