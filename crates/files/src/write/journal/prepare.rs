@@ -94,10 +94,17 @@ pub(super) struct Plan<'c> {
 pub(super) fn plan<'c>(changes: &'c [FileChange<'c>], root: &Path) -> Result<Plan<'c>> {
     let mut plan = Plan { changes: Vec::with_capacity(changes.len()), directories: Vec::new() };
     let mut created = FxHashSet::default();
+    let mut problems = Problems::default();
     for change in changes {
         let missing = missing_directories(change.path).map_err(|error| not_changed(change.path, &error))?;
         let resolved = match missing.first() {
-            None => resolve_path(change)?,
+            None => match resolve_path(change) {
+                Ok(resolved) => resolved,
+                Err(problem) => {
+                    problems.add(problem);
+                    continue;
+                }
+            },
             Some(_) if change.content.is_none() => None,
             Some(_) => change
                 .path
@@ -114,6 +121,7 @@ pub(super) fn plan<'c>(changes: &'c [FileChange<'c>], root: &Path) -> Result<Pla
         plan.directories.extend(missing.into_iter().filter(|directory| created.insert(directory.clone())));
         plan.changes.push(resolved);
     }
+    problems.into_result(())?;
     check_distinct(&plan.changes)?;
     plan.changes.retain(|resolved| !resolved.is_done());
     Ok(plan)
