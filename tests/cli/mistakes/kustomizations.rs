@@ -5,6 +5,14 @@ use kubectl_smp_testing::program::{run, temp_dir, temp_dir_with};
 use super::{assert_contains_all, cm, messages, rejected, reported};
 
 #[test]
+fn errors_are_part_of_the_summary() {
+    let text = "resources: [m.yaml]\ncommonLabels: {a: b}\nimageTags: [{name: a, newTag: b}]\n";
+    let home = temp_dir(&[("kustomization.yaml", text)]);
+    let reported = rejected(home.path(), &["build"]);
+    assert!(reported.ends_with("error: 1 error, 2 warnings\n"), "{reported}");
+}
+
+#[test]
 fn repeated_entry_is_shown_with_the_first_one() {
     let resource = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
     let home = temp_dir(&[
