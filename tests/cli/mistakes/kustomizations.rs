@@ -5,6 +5,16 @@ use kubectl_smp_testing::program::{run, temp_dir, temp_dir_with};
 use super::{assert_contains_all, cm, messages, rejected, reported};
 
 #[test]
+fn many_missing_files_are_one_message() {
+    let entries: String = (0..50).map(|i| format!("- m{i}.yaml\n")).collect();
+    let kustomization = format!("resources:\n{entries}vars: []\nbases: []\nimageTags: []\n");
+    let home = temp_dir(&[("kustomization.yaml", &kustomization)]);
+    let reported = rejected(home.path(), &["build"]);
+    assert!(reported.contains("and 49 more: kustomization.yaml:3:3, "), "{reported}");
+    assert!(reported.lines().count() < 60, "{reported}");
+}
+
+#[test]
 fn errors_are_part_of_the_summary() {
     let text = "resources: [m.yaml]\ncommonLabels: {a: b}\nimageTags: [{name: a, newTag: b}]\n";
     let home = temp_dir(&[("kustomization.yaml", text)]);
