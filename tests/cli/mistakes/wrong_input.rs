@@ -428,6 +428,23 @@ fn directory_without_target_suggests_nearby_targets() {
     ");
 }
 
+#[cfg(unix)]
+#[test]
+fn dangling_symlink_is_reported_as_one() {
+    let home = temp_dir(&[("kustomization.yaml", "resources: [d.yaml]")]);
+    std::os::unix::fs::symlink("nope.yaml", home.path().join("d.yaml")).expect("a link");
+    let reported = rejected(home.path(), &["build"]);
+    insta::assert_snapshot!(reported, @r"
+    error[io]: `d.yaml` is a symlink whose target does not exist
+     --> kustomization.yaml:1:13
+      |
+    1 | resources: [d.yaml]
+      |             ^^^^^^
+      |
+      = help: correct or remove the symlink
+    ");
+}
+
 #[test]
 fn plain_directory_over_kustomizations_suggests_them() {
     let home = temp_dir(&[("v.yaml", "a: b"), ("o/p/kustomization.yaml", "resources: []")]);
