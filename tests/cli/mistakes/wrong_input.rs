@@ -428,6 +428,32 @@ fn directory_without_target_suggests_nearby_targets() {
     ");
 }
 
+#[test]
+fn missing_directories_are_named_by_all_commands() {
+    let home =
+        temp_dir(&[("list/kustomization.yaml", "- a\n"), ("lock/kustomization.yaml", "resources: []\n")]);
+    for (args, message) in [
+        (&["create", "-k", "nope", "--autodetect"][..], "help: create the directory first"),
+        (&["lock", "nope"], "error[io]: `nope` cannot be read: no such file or directory"),
+        (&["edit", "set", "image", "a=b", "-k", "list"], "help: put the entries below a field"),
+    ] {
+        let reported = rejected(home.path(), args);
+        assert!(reported.contains(message), "{reported}");
+    }
+    let resource = "{\"a\": 1}\n{\"b\": 2}\n";
+    for (text, message) in
+        [(resource, "help: the document ends before this"), ("a: \0", "remove the NUL character")]
+    {
+        std::fs::write(home.path().join("lock/kustomization.yaml"), "resources: [a.json]").expect("written");
+        std::fs::write(home.path().join("lock/a.json"), text).expect("written");
+        let reported = rejected(home.path(), &["build", "lock"]);
+        assert!(reported.contains(message), "{reported}");
+    }
+    std::fs::write(home.path().join("lock/smp.lock"), "{").expect("written");
+    let reported = rejected(home.path(), &["build", "lock"]);
+    assert!(reported.contains("create the lock file again"), "{reported}");
+}
+
 #[cfg(unix)]
 #[test]
 fn dangling_symlink_is_reported_as_one() {
