@@ -21,14 +21,26 @@ enum PathPart {
 #[must_use]
 pub fn fields_at<'b>(resource: &'b ResourceBlame, path: &str) -> Vec<&'b BlamedField> {
     let path = WrittenPath::new(resource, path);
-    resource.fields.iter().filter(|field| path.leads_to(&field.pointer)).collect()
+    let find = |missing| {
+        let fields = resource.fields.iter().filter(|field| path.leads_to(&field.pointer, missing));
+        fields.collect::<Vec<_>>()
+    };
+    Some(find(MissingKeys::Differ))
+        .filter(|found| !found.is_empty())
+        .unwrap_or_else(|| find(MissingKeys::Match))
 }
 
 /// Returns the values that were removed at a path and below.
 #[must_use]
 pub fn removals_at<'b>(resource: &'b ResourceBlame, path: &str) -> Vec<&'b BlamedRemoval> {
     let path = WrittenPath::new(resource, path);
-    resource.removed.iter().filter(|removal| path.leads_to(&removal.pointer)).collect()
+    let find = |missing| {
+        let removed = resource.removed.iter().filter(|removal| path.leads_to(&removal.pointer, missing));
+        removed.collect::<Vec<_>>()
+    };
+    Some(find(MissingKeys::Differ))
+        .filter(|found| !found.is_empty())
+        .unwrap_or_else(|| find(MissingKeys::Match))
 }
 
 /// Returns the path of an existing field that is similar to an unknown one.
@@ -70,6 +82,15 @@ fn joined(parts: &[String]) -> String {
     path
 }
 
+/// The meaning of a key that an entry lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MissingKeys {
+    /// The entry is another one.
+    Differ,
+    /// The key has its default, if no entry has all keys.
+    Match,
+}
+
 /// A parsed path for one resource.
 enum WrittenPath {
     Pointer(String),
@@ -105,19 +126,22 @@ impl WrittenPath {
     }
 
     /// Returns true if a value is at the path or below.
-    fn leads_to(&self, pointer: &str) -> bool {
+    fn leads_to(&self, pointer: &str, missing: MissingKeys) -> bool {
         match self {
             Self::Pointer(path) => is_within(path, pointer),
             Self::Parts { parts, known } => {
                 let steps: Vec<&str> = pointer.split('/').skip(1).collect();
-                leads(parts, &steps, 0, known)
+                leads(parts, &steps, 0, (known, missing))
             }
         }
     }
 }
 
+/// The values that a path compares, by their pointers.
+type KnownKeys<'k> = (&'k FxHashMap<String, Vec<String>>, MissingKeys);
+
 /// Returns true if the parts match the remaining steps of a pointer. A field name may contain dots itself.
-fn leads(parts: &[PathPart], steps: &[&str], taken: usize, known: &FxHashMap<String, Vec<String>>) -> bool {
+fn leads(parts: &[PathPart], steps: &[&str], taken: usize, known: KnownKeys<'_>) -> bool {
     let Some(first) = parts.first() else { return true };
     let Some(step) = steps.get(taken) else { return false };
     let go_on = |used: usize| leads(&parts[used..], steps, taken + 1, known);
@@ -136,9 +160,8 @@ fn leads(parts: &[PathPart], steps: &[&str], taken: usize, known: &FxHashMap<Str
     })
 }
 
-/// Returns true if a list entry has one of the values, and no other value in place of the others: a missing key
-/// has its default.
-fn has_keys(keys: &[(String, String)], entry: &str, known: &FxHashMap<String, Vec<String>>) -> bool {
+/// Returns true if a list entry has these values in its keys, or has one of them and may lack the others.
+fn has_keys(keys: &[(String, String)], entry: &str, (known, missing): KnownKeys<'_>) -> bool {
     let matches = keys.iter().map(|(field, value)| {
         let mut pointer = entry.to_string();
         if !field.is_empty() {
@@ -147,7 +170,8 @@ fn has_keys(keys: &[(String, String)], entry: &str, known: &FxHashMap<String, Ve
         known.get(&pointer).map(|values| values.contains(value))
     });
     let matches: Vec<Option<bool>> = matches.collect();
-    matches.contains(&Some(true)) && !matches.contains(&Some(false))
+    let may_lack = missing == MissingKeys::Match && matches.contains(&Some(true));
+    matches.iter().all(|matched| matched.unwrap_or(may_lack))
 }
 
 fn parts(path: &str) -> Vec<PathPart> {
