@@ -59,12 +59,19 @@ pub(super) fn run(args: &AffectedArgs, sources: &SourceMap) -> Outcome {
     let sides = RevisionSides::new(&flags, &revisions, sources)?;
     let listed = |pair: &TargetPair| {
         let target = sides.affected(pair)?;
+        // With --recursive, targets are found by what they contain.
+        if !args.select.is_recursive()
+            && let Some(problem) = sides.not_a_target(pair, &target)
+        {
+            return Some(Err(problem));
+        }
         let is_listed = !args.exact || sides.has_different_output(pair, &target);
-        is_listed.then(|| sides.reasons(&target))
+        is_listed.then(|| Ok(sides.reasons(&target)))
     };
     let reasons = map_with_counter(&sides.candidates, "targets built", listed);
     let found = sides.candidates.iter().zip(reasons);
-    let found: Vec<Listed<'_>> = found.filter_map(|(pair, reasons)| Some((pair, reasons?))).collect();
+    let found = found.filter_map(|(pair, reasons)| Some(reasons?.map(|reasons| (pair, reasons))));
+    let found: Vec<Listed<'_>> = found.collect::<smp_text::diagnostic::Result<_>>()?;
     render::print(&inexact_names(&found), sources);
     match args.output {
         ReportFormat::Json => {

@@ -1,17 +1,18 @@
 //! `kubectl smp blame`: the origin of each value of a built overlay.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
 use super::report::{print, print_parts};
 use super::select::Selection;
-use super::target::{ClusterUse, TargetArgs};
+use super::target::{ClusterUse, TargetArgs, has_kustomization};
 use super::{Failure, Outcome, render};
 #[cfg(feature = "cluster")]
 use smp_cluster::{Cluster, PARALLEL, live_objects};
+use smp_files::{DiskTree, FileTree as _};
 #[cfg(feature = "cluster")]
 use smp_inspect::explain::add_live;
 use smp_inspect::explain::{
@@ -19,7 +20,7 @@ use smp_inspect::explain::{
     blame_to_json, blame_to_json_parts, blame_to_yaml, blame_to_yaml_parts, fields_at, matches_name,
     nearest_field, nearest_object, removals_at, split_field,
 };
-use smp_overlay::overlay::{Built, Histories};
+use smp_overlay::overlay::{Builder, Built, Histories};
 #[cfg(feature = "cluster")]
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, MessageRenderer, escaped_line};
@@ -65,6 +66,16 @@ enum BlameFormat {
     Json,
 }
 
+/// Returns true if a target is missing and looks like a resource of the kustomization in the working
+/// directory.
+fn is_object_here(target: &Path) -> bool {
+    let kind = target.iter().next().unwrap_or_default();
+    has_kustomization(&DiskTree, Path::new(""))
+        && target.iter().count() > 1
+        && !Builder::is_remote(target)
+        && !DiskTree.contains(Path::new(kind))
+}
+
 impl BlameArgs {
     /// Returns the target and the resource to show. With `-k`, the first argument is the resource.
     fn target_and_object(&self) -> Result<(PathBuf, Option<String>), Failure> {
@@ -74,6 +85,12 @@ impl BlameArgs {
             return usage("`--namespace` has no effect on `blame`: name a resource as KIND/NAMESPACE/NAME");
         }
         match (&self.kustomize, &self.path, &self.object) {
+            (None, Some(word), None) if is_object_here(word) => {
+                let word = word.display();
+                usage(&format!(
+                    "the target `{word}` does not exist: did you mean `kubectl smp blame . {word}`?"
+                ))
+            }
             (None, Some(target), object) => Ok((target.clone(), object.clone())),
             (Some(target), None, _) => Ok((target.clone(), None)),
             (Some(target), Some(word), None) => match word.to_str() {
@@ -99,7 +116,9 @@ pub(super) fn run(args: &BlameArgs, sources: &SourceMap) -> Outcome {
         std::slice::from_ref(&target),
         ClusterUse::Optional,
     )?;
-    let built = Selection::single(&target, args.target.bases())?.build(&builder, &target)?;
+    let mut built = Selection::single(&target, args.target.bases())?.build(&builder, &target)?;
+    // Deprecated fields do not change where a value comes from.
+    built.warnings.retain(|warning| warning.code() != Code::DeprecatedField);
     render::print_or_reject(&built.warnings, sources)?;
     let renderer = render::location_renderer(sources);
     if wanted.is_none() && !args.is_live() {

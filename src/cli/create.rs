@@ -8,10 +8,12 @@ use clap::Args;
 use super::edit::reader;
 use super::package::print;
 use super::{Failure, Outcome, render};
-use smp_files::replace_file;
+use smp_files::{DiskTree, FileTree as _, replace_file};
 use smp_overlay::edit::{
-    Detection, EditOptions, MetadataField, NewKustomization, new_kustomization, parse_pairs,
+    Detection, EditOptions, MetadataField, NewKustomization, check_no_kustomization, new_kustomization,
+    parse_pairs,
 };
+use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::source::SourceMap;
 
 /// Create a kustomization file.
@@ -90,8 +92,15 @@ pub(super) fn run(args: &CreateArgs, options: EditOptions, sources: &SourceMap) 
         return Err(Failure::Usage(format!("unexpected argument `{word}`: use --resources {word}")));
     }
     let new = args.new_kustomization().map_err(Failure::UsageAt)?;
+    if !DiskTree.contains(&args.kustomize) {
+        let message = format!("the directory `{}` does not exist", args.kustomize.display());
+        return Err(Diagnostic::error(Code::Io, message).help("create the directory first").into());
+    }
     let root = reader(sources)?.open(Path::new(&args.kustomize))?;
     let created = new_kustomization(&root, &new, options)?;
+    if args.output.is_none() {
+        check_no_kustomization(&root)?;
+    }
     if args.output.is_some() {
         print(&created.after)?;
     } else {

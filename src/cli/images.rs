@@ -103,7 +103,7 @@ fn list_changes(args: &ImagesArgs, range: &RevisionRange, sources: &SourceMap) -
     let (select, build) = (&args.select, &args.target);
     let flags = TargetFlags { select, build, is_trusted: args.trust_head, histories: Histories::Enabled };
     let comparison = Comparison::of_revisions(&flags, range, sources)?;
-    let (review, warnings) = comparison.review(&CompareOptions::default(), None)?;
+    let (review, warnings) = comparison.review(&CompareOptions::default(), None, sources)?;
     render::print_or_reject(&warnings, sources)?;
     render::print(&failures(&review), sources);
     let changes = image_changes(&review, &render::location_renderer(sources));

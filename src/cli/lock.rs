@@ -20,7 +20,7 @@ use smp_merge::schema::Gvk;
 use smp_merge::schema::is_built_in;
 #[cfg(feature = "cluster")]
 use smp_overlay::overlay::Built;
-use smp_overlay::overlay::{LOCK_FILE, LockFile, LockSource};
+use smp_overlay::overlay::{Builder, LOCK_FILE, LockFile, LockSource};
 use smp_overlay::schema_chain::LockedSchema;
 use smp_text::diagnostic::{Code, Diagnostic, counted, read_error};
 use smp_text::source::SourceMap;
@@ -91,7 +91,12 @@ fn lock_file(args: &LockCommand, target: &Path) -> Result<PathBuf, Failure> {
         Ok(found) if found.is_directory() => Ok(found.path().join(LOCK_FILE)),
         // The lock file of a file target is in the directory of the file.
         Ok(_) => Ok(target.with_file_name(LOCK_FILE)),
-        _ => {
+        Err(error) if !Builder::is_remote(target) => {
+            Err(read_error(format_args!("`{}`", target.display()), &error)
+                .help("pass a directory that has a kustomization file or manifests")
+                .into())
+        }
+        Err(_) => {
             let message =
                 format!("cannot create a lock file for {}: not a local directory", target.display());
             Err(Diagnostic::error(Code::Io, message).help("set the lock file with --lock-file").into())

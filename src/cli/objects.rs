@@ -273,7 +273,7 @@ fn inputs_of(path: &Path, max_depth: usize) -> Result<Vec<Input>> {
     let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Keep, max_depth };
     let mut files = Vec::new();
     for walked in TreeWalk::new(&DiskTree, path, options) {
-        let walked = walked.map_err(|error| read_error(format_args!("`{}`", path.display()), &error))?;
+        let walked = walked.map_err(|error| error.diagnostic())?;
         let extension = walked.path.extension().and_then(|e| e.to_str());
         if !matches!(extension, Some("json" | "yaml" | "yml")) {
             continue;

@@ -141,6 +141,8 @@ struct MessagePrinter {
     /// The number of warnings that are not shown because the previous run also had them.
     unchanged: usize,
     warnings: usize,
+    /// The number of errors, without those that conclude a command.
+    errors: usize,
     repeated: usize,
     /// The number of warnings that `--strict` turned into errors.
     rejected: usize,
@@ -170,7 +172,10 @@ impl MessagePrinter {
     /// error for a warning under `--strict`.
     fn filter(&mut self, problem: &Diagnostic, sources: &SourceMap) -> Option<Diagnostic> {
         match problem.severity() {
-            Severity::Error => Some(problem.clone()),
+            Severity::Error => {
+                self.errors += usize::from(problem.code() != Code::Summary);
+                Some(problem.clone())
+            }
             Severity::Note => {
                 // Several targets may use the same schema.
                 let is_new = problem.code() != Code::SchemaSource
@@ -223,6 +228,9 @@ impl MessagePrinter {
                 Code::Summary,
                 format!("{warnings} treated as errors because of --strict{duplicates}"),
             )
+        } else if self.errors > 0 {
+            let errors = counted(self.errors, "error");
+            Diagnostic::error(Code::Summary, format!("{errors}, {warnings}{duplicates}"))
         } else {
             Diagnostic::warning(Code::Summary, format!("{warnings}{duplicates}"))
         })

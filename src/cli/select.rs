@@ -5,28 +5,21 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{ArgMatches, Args, FromArgMatches};
+use clap::Args;
+use rustc_hash::FxHashSet;
 
 use super::disk::search_tree;
 use super::document::read_stdin;
 use super::target::has_kustomization;
 use super::{Failure, render};
-use smp_files::{DiskTree, FileKind, FileTree};
+use smp_files::{DiskTree, FileKind, FileTree, Located, clean_path};
 use smp_overlay::overlay::{Builder, Built, SkipDirectory, TargetSearch, TargetSelection};
 use smp_text::diagnostic::{Diagnostic, Result, Severity};
 use smp_text::source::{SourceMap, is_kustomization};
 
 /// The flags that select targets.
-#[derive(Debug)]
-pub(super) struct SelectArgs {
-    /// The targets on the command line, in order.
-    named: Vec<PathBuf>,
-    flags: SelectFlags,
-}
-
-/// The flags as clap parses them.
 #[derive(Debug, Default, Args)]
-struct SelectFlags {
+pub(super) struct SelectArgs {
     /// Directories, kustomization files or manifests to build, or - for manifests on standard input
     ///
     /// A directory without a kustomization (a plain directory) is merged over its base.
@@ -34,7 +27,7 @@ struct SelectFlags {
     targets: Vec<PathBuf>,
 
     /// Directory to build; alternative to TARGET, as in kubectl
-    #[arg(short = 'k', long, value_name = "DIR")]
+    #[arg(short = 'k', long, value_name = "DIR", conflicts_with = "targets")]
     kustomize: Vec<PathBuf>,
 
     /// Build all targets in the directories and their subdirectories
@@ -52,40 +45,12 @@ struct SelectFlags {
 impl SelectArgs {
     /// Returns the targets on the command line, in order.
     pub(super) fn named(&self) -> &[PathBuf] {
-        &self.named
+        if self.targets.is_empty() { &self.kustomize } else { &self.targets }
     }
 
     /// Selects the given targets, as if they were on the command line.
     pub(super) fn from_targets(targets: Vec<PathBuf>) -> Self {
-        Self { named: targets, flags: SelectFlags::default() }
-    }
-}
-
-impl Args for SelectArgs {
-    fn augment_args(command: clap::Command) -> clap::Command {
-        SelectFlags::augment_args(command)
-    }
-
-    fn augment_args_for_update(command: clap::Command) -> clap::Command {
-        SelectFlags::augment_args_for_update(command)
-    }
-}
-
-impl FromArgMatches for SelectArgs {
-    fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
-        let flags = SelectFlags::from_arg_matches(matches)?;
-        let mut named = Vec::new();
-        for (id, paths) in [("targets", &flags.targets), ("kustomize", &flags.kustomize)] {
-            let positions = matches.indices_of(id).into_iter().flatten();
-            named.extend(positions.zip(paths.iter().cloned()));
-        }
-        named.sort_by_key(|(position, _)| *position);
-        Ok(Self { named: named.into_iter().map(|(_, path)| path).collect(), flags })
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
+        Self { targets, ..Self::default() }
     }
 }
 
@@ -101,18 +66,18 @@ impl SelectArgs {
     /// Returns true if there are no targets on the command line.
     #[cfg(feature = "cluster")]
     pub(super) fn is_empty(&self) -> bool {
-        self.named.is_empty()
+        self.named().is_empty()
     }
 
     /// Returns true if only top-level targets are selected.
     #[cfg(feature = "git")]
     pub(super) fn is_leaves(&self) -> bool {
-        self.flags.leaves
+        self.leaves
     }
 
     /// Returns true if directories are searched recursively.
     pub(super) fn is_recursive(&self) -> bool {
-        self.flags.recursive
+        self.recursive
     }
 
     /// Returns the selected targets. The default is the working directory.
@@ -125,7 +90,7 @@ impl SelectArgs {
         bases: &[PathBuf],
         sources: &SourceMap,
     ) -> std::result::Result<Selection, Failure> {
-        let named = if self.named.is_empty() { vec![".".into()] } else { self.named.clone() };
+        let named = if self.named().is_empty() { vec![".".into()] } else { self.named().to_vec() };
         let tree = search_tree();
         self.select_in(&tree, named, bases, sources)
     }
@@ -162,11 +127,11 @@ impl SelectArgs {
             return Err(Failure::Usage("standard input can be read only once: use a single `-`".into()));
         }
         let stream = if streams == 1 { Some(read_stdin()?) } else { None };
-        if !self.flags.recursive {
+        if !self.recursive {
             named.iter().try_for_each(|target| check_bases(bases, target))?;
-            return Ok(Selection { targets: named, stream });
+            return Ok(Selection { targets: distinct(&**tree, named), stream });
         }
-        let wanted = if self.flags.leaves { TargetSelection::Leaves } else { TargetSelection::All };
+        let wanted = if self.leaves { TargetSelection::Leaves } else { TargetSelection::All };
         let search = TargetSearch::new(Arc::clone(tree), sources.clone(), bases.to_vec())?;
         let mut targets = Vec::new();
         for directory in named {
@@ -179,8 +144,32 @@ impl SelectArgs {
                 targets.extend(search.find_below_except(&directory, wanted, skip)?);
             }
         }
-        Ok(Selection { targets, stream })
+        Ok(Selection { targets: distinct(&**tree, targets), stream })
     }
+}
+
+/// Returns the targets, each once. The name of a kustomization stands for its directory. Other symlinks to
+/// the same directory are other targets: they may have other bases and other output files.
+pub(super) fn distinct(tree: &dyn FileTree, mut targets: Vec<PathBuf>) -> Vec<PathBuf> {
+    if targets.len() < 2 {
+        return targets;
+    }
+    let here = DiskTree.working_directory().unwrap_or_default();
+    let identity = |target: &PathBuf| {
+        if Builder::is_remote(target) {
+            return (target.clone(), None);
+        }
+        let mut path = here.join(target);
+        if is_kustomization(&path) && tree.kind(&path).is_ok_and(|kind| kind == FileKind::File) {
+            path.pop();
+        }
+        // `link/..` is not always the directory that contains the link.
+        let real = tree.locate(Path::new(""), &path).ok().map(Located::into_path);
+        (clean_path(&path), real)
+    };
+    let mut known = FxHashSet::default();
+    targets.retain(|target| known.insert(identity(target)));
+    targets
 }
 
 /// Returns true if a target is standard input.

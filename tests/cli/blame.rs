@@ -245,20 +245,6 @@ fn text_output_matches_build() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{stderr}");
     insta::assert_snapshot!(stderr, @r"
-    warning[deprecated-field]: `vars` is deprecated
-     --> base/kustomization.yaml:5:1
-      |
-    5 | vars:
-      | ^^^^
-      |
-      = help: use `replacements` instead
-    warning[deprecated-field]: `patchesStrategicMerge` is deprecated
-     --> component/kustomization.yaml:3:1
-      |
-    3 | patchesStrategicMerge:
-      | ^^^^^^^^^^^^^^^^^^^^^
-      |
-      = help: use `patches` instead, each file as `path: FILE`
     warning[unmatched-image]: no image matches `other`
       --> prod/kustomization.yaml:21:9
        |
@@ -269,7 +255,6 @@ fn text_output_matches_build() {
     error[no-match]: the build has no resource `deploy/web`
      |
      = help: did you mean `deployment.apps/p-web`?
-    warning: 3 warnings
     ");
     let story = run_ok(
         home.path(),
@@ -288,20 +273,6 @@ fn text_output_matches_build() {
     "#);
     let output = run(home.path(), &["blame", "prod", "deployment/p-web:spec.replicsa"]);
     insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @r"
-    warning[deprecated-field]: `vars` is deprecated
-     --> base/kustomization.yaml:5:1
-      |
-    5 | vars:
-      | ^^^^
-      |
-      = help: use `replacements` instead
-    warning[deprecated-field]: `patchesStrategicMerge` is deprecated
-     --> component/kustomization.yaml:3:1
-      |
-    3 | patchesStrategicMerge:
-      | ^^^^^^^^^^^^^^^^^^^^^
-      |
-      = help: use `patches` instead, each file as `path: FILE`
     warning[unmatched-image]: no image matches `other`
       --> prod/kustomization.yaml:21:9
        |
@@ -312,7 +283,6 @@ fn text_output_matches_build() {
     error[no-match]: `deployment/p-web` has no field `spec.replicsa`
      |
      = help: did you mean `spec.replicas`?
-    warning: 3 warnings
     ");
 }
 

@@ -202,6 +202,31 @@ fn dots_in_keys_need_no_backslash() {
 }
 
 #[test]
+fn paths_that_diff_prints_are_found() {
+    let service = "\
+apiVersion: v1
+kind: Service
+metadata: {name: web, finalizers: [a.b/c]}
+spec:
+  ports:
+  - {port: 80, targetPort: 8080}
+  - {port: 80, protocol: UDP, targetPort: 8081, name: \"a,b\"}
+";
+    let home = temp_dir(&[("p/kustomization.yaml", "resources: [s.yaml]"), ("p/s.yaml", service)]);
+    for (path, pointer) in [
+        ("spec.ports[port=80,protocol=TCP].targetPort", "/spec/ports/0/targetPort"),
+        ("spec.ports[port=80,protocol=UDP].targetPort", "/spec/ports/1/targetPort"),
+        ("spec.ports[name=\"a,b\"].targetPort", "/spec/ports/1/targetPort"),
+        ("metadata.finalizers[=a.b/c]", "/metadata/finalizers/0"),
+        ("[\"spec\"].ports[1].name", "/spec/ports/1/name"),
+    ] {
+        let story = run_ok(home.path(), &["blame", "p", &format!("svc/web:{path}")]);
+        assert_eq!(story.lines().next(), Some(pointer), "{path}");
+        assert_eq!(story.matches("  is ").count(), 1, "{story}");
+    }
+}
+
+#[test]
 fn removed_fields_are_found() {
     let home = home();
     let story = run_ok(home.path(), &["blame", "prod", "deploy/shop/web-s:spec.paused", "--removed"]);

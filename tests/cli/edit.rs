@@ -47,6 +47,43 @@ fn edit_changes_only_the_edited_lines() {
 }
 
 #[test]
+fn concurrent_edits_are_all_kept() {
+    let before = WEB.replace("x-owner: team-a\n", "");
+    let directory = temp_dir(&[("kustomization.yaml", &before), ("web.yaml", "kind: A")]);
+    let path = directory.path().join("kustomization.yaml");
+    let link = directory.path().join("kustomize");
+    symlink(PROGRAM, &link).expect("a link");
+    for program in [Path::new(PROGRAM), &link] {
+        let edits = (0..10).map(|i| {
+            let image = format!("i{i}:v{i}");
+            let mut command = Command::new(program);
+            command.args(["edit", "set", "image", &image]).current_dir(directory.path());
+            command.spawn().expect("the program runs")
+        });
+        for mut edit in edits.collect::<Vec<_>>() {
+            assert!(edit.wait().expect("a status").success());
+        }
+        let text = fs::read_to_string(&path).expect("a file");
+        assert_eq!((0..10).filter(|i| text.contains(&format!("newTag: v{i}"))).count(), 10, "{text}");
+        fs::write(&path, &before).expect("a file");
+    }
+}
+
+#[test]
+fn kustomization_that_exists_is_created_only_on_standard_output() {
+    let resource = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+    let named = format!("{WEB}metadata: {{name: shop}}\n");
+    let directory = temp_dir(&[("kustomization.yaml", &named), ("a.yaml", resource)]);
+    let output = smp(directory.path(), &["create", "--autodetect", "-o", "-"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let created = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(created.ends_with("resources:\n- a.yaml\n"), "{created}");
+    let output = smp(directory.path(), &["create", "--autodetect"]);
+    assert!(stderr(&output).contains("kustomization.yaml exists already"), "{}", stderr(&output));
+    assert_eq!(fs::read_to_string(directory.path().join("kustomization.yaml")).expect("a file"), named);
+}
+
+#[test]
 fn lost_markers_of_flux_are_reported() {
     let marked = WEB.replace("\"1.0\"", "\"1.0\" # {\"$imagepolicy\": \"flux-system:web:tag\"}");
     let directory = temp_dir(&[("kustomization.yaml", &marked), ("web.yaml", "kind: A")]);

@@ -174,6 +174,10 @@ fn invalid_manifest_does_not_stop_the_merge() {
     let reported = text(&output.stderr);
     insta::assert_snapshot!(reported, @r"
     warning[syntax]: dest/bad.yaml does not parse (the `[` is not closed), so it is merged line by line
+     --> dest/bad.yaml:1:4
+      |
+    1 | a: [
+      |    ^
     warning: 2 warnings
     ");
     let dest = |name: &str| fs::read_to_string(sides.path().join("dest").join(name)).ok();

@@ -396,6 +396,37 @@ mod revisions {
     }
 
     #[test]
+    fn paths_that_are_no_targets_are_not_affected() {
+        let home = repository();
+        write(&home.path().join("README.md"), "# Shop\n");
+        commit(home.path());
+        for target in [&["typo"][..], &["README.md"], &[]] {
+            let output = run(home.path(), &[&["affected", "--rev", "HEAD", "-o", "json"], target].concat());
+            assert_eq!(output.status.code(), Some(1), "{target:?} {}", stdout(&output));
+            assert_eq!(stdout(&output), "");
+            assert!(stderr(&output).starts_with("error"), "{}", stderr(&output));
+        }
+        // A broken kustomization is a target.
+        write(&home.path().join("a/kustomization.yaml"), "resources: [");
+        assert_eq!(lines(home.path(), &["affected", "--rev", "HEAD", "a"]), ["a"]);
+    }
+
+    #[test]
+    fn warnings_of_the_old_revision_are_counted() {
+        let home = repository();
+        edit(home.path(), "a/kustomization.yaml", "images: []", "bases: [../own]");
+        commit(home.path());
+        edit(home.path(), "a/kustomization.yaml", "namePrefix: a-", "namePrefix: b-\ncommonLabels: {a: b}");
+        let output = run(home.path(), &["diff", "--rev", "HEAD", "-R"]);
+        assert_eq!(output.status.code(), Some(1));
+        let messages = stderr(&output);
+        assert!(messages.contains("note: 1 warning is also in the old revision\n"), "{messages}");
+        assert!(messages.contains("commonLabels") && !messages.contains("`bases`"), "{messages}");
+        let blamed = run(home.path(), &["blame", "a"]);
+        assert_eq!((blamed.status.code(), stderr(&blamed).as_str()), (Some(0), ""));
+    }
+
+    #[test]
     fn other_commands_can_be_limited_to_affected_targets() {
         let home = repository();
         let output = run(home.path(), &["build", "-R", "--affected", "HEAD"]);
@@ -590,6 +621,19 @@ mod revisions {
         let output = run(home.path(), &["diff", "--rev", "nowhere", "-R"]);
         assert_eq!(output.status.code(), Some(2));
         assert!(stderr(&output).contains("cannot read the git revision `nowhere`"), "{}", stderr(&output));
+        assert!(stderr(&output).contains("no branch, tag or commit of that name"), "{}", stderr(&output));
+        let output = run(home.path(), &["diff", "--rev", "HEAD~5", "-R"]);
+        assert!(stderr(&output).contains("`HEAD` has no such ancestor"), "{}", stderr(&output));
+        let script = "git branch old && git checkout -q --orphan new && git -c user.name=a -c user.email=a@b commit -qm y";
+        let status = Command::new("sh").args(["-c", script]).current_dir(home.path()).status();
+        assert!(status.expect("git runs").success());
+        let output = run(home.path(), &["diff", "--rev", "old...HEAD", "-R"]);
+        assert!(stderr(&output).contains("compare them directly: A..B"), "{}", stderr(&output));
+        let empty = temp_dir_from_text("-- kustomization.yaml --\n");
+        let status = Command::new("git").args(["init", "-q", "."]).current_dir(empty.path()).status();
+        assert!(status.expect("git runs").success());
+        let output = run(empty.path(), &["diff", "--rev", "HEAD"]);
+        assert!(stderr(&output).contains("the branch has no commits yet"), "{}", stderr(&output));
         let none = temp_dir_from_text("-- a.yaml --\n");
         let output = run(none.path(), &["affected", "--rev", "HEAD"]);
         assert!(stderr(&output).contains("git repository"), "{}", stderr(&output));

@@ -71,17 +71,62 @@ fn targets_are_built_in_command_line_order() {
         ("c/kustomization.yaml", "resources: [c.yaml]"),
         ("c/c.yaml", &cm("c", "1")),
     ]);
-    let table: [(&[&str], &str); 4] = [
-        (&["-k", "b", "a"], "b a"),
-        (&["a", "-k", "b", "c"], "a b c"),
-        (&["-k", "c", "-k", "a", "b"], "c a b"),
-        (&["-kb/kustomization.yaml", "a"], "b a"),
+    let table: [(&[&str], &str); 3] = [
+        (&["b", "a"], "b a"),
+        (&["-k", "c", "-k", "a"], "c a"),
+        (&["-kb/kustomization.yaml", "-k", "a"], "b a"),
     ];
     for (args, want) in table {
         let output = stdout(&run(home.path(), &[&["build", "-o", "name"], args].concat(), ""));
         let names: Vec<_> = output.lines().filter_map(|line| line.rsplit('/').next()).collect();
         assert_eq!(names.join(" "), want, "{args:?}");
     }
+}
+
+#[test]
+fn repeated_target_is_built_once() {
+    let home = temp_dir(&[
+        ("a/kustomization.yaml", "resources: [a.yaml]"),
+        ("a/a.yaml", &cm("a", "1")),
+        ("b/kustomization.yaml", "resources: [b.yaml]"),
+        ("b/b.yaml", &cm("b", "1")),
+    ]);
+    let absolute = home.path().join("a");
+    let absolute = absolute.to_str().expect("text");
+    let table: [(&[&str], &str); 5] = [
+        (&["a", "a/", "./a", "b", "b/../a", absolute], "a b"),
+        (&["a/kustomization.yaml", "a"], "a"),
+        (&["a/a.yaml", "./a/a.yaml"], "a"),
+        (&["-R", ".", "b", "a"], "a b"),
+        (&["-k", "b", "-k", "./b"], "b"),
+    ];
+    for (args, want) in table {
+        let output = stdout(&run(home.path(), &[&["build", "-o", "name"], args].concat(), ""));
+        let names: Vec<_> = output.lines().filter_map(|line| line.rsplit('/').next()).collect();
+        assert_eq!(names.join(" "), want, "{args:?}");
+    }
+    let checked = run(home.path(), &["check", "a", "./a"], "");
+    assert!(!String::from_utf8_lossy(&checked.stderr).contains("2 targets"));
+    let compared = stdout(&run(home.path(), &["diff", "--against-base", "-R", ".", "a", "-o", "json"], ""));
+    let compared: serde_json::Value = serde_json::from_str(&compared).expect("JSON");
+    assert_eq!(compared["targets"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn target_is_rejected_next_to_the_flag_k() {
+    let home = temp_dir(&[("a/kustomization.yaml", "resources: [a.yaml]"), ("a/a.yaml", &cm("a", "1"))]);
+    let output = run(home.path(), &["build", "-k", "a", "a"], "");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("'--kustomize <DIR>' cannot be used with '[TARGET]...'"));
+}
+
+#[test]
+fn output_directory_is_never_standard_output() {
+    let home = temp_dir(&[("a/kustomization.yaml", "resources: [a.yaml]"), ("a/a.yaml", &cm("a", "1"))]);
+    let output = run(home.path(), &["build", "a", "--output-dir", "-"], "");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--output-dir must name a directory"));
+    assert!(!home.path().join("-").exists());
 }
 
 #[test]

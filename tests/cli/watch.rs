@@ -66,7 +66,7 @@ fn unchanged_warnings_are_counted_and_errors_are_last() {
     let failed = running.lines_until(DONE);
     let position = |start: &str| failed.iter().position(|line| line.starts_with(start)).expect(start);
     assert!(position("warning[deprecated-field]: `bases`") < position("error["), "{failed:#?}");
-    assert!(position("error[") < position("warning: 2 warnings, 1 of them as before"), "{failed:#?}");
+    assert!(position("error[") < position("error: 1 error, 2 warnings, 1 of them as before"), "{failed:#?}");
     assert!(!failed.contains(&shown), "{failed:#?}");
 }
 

@@ -137,7 +137,8 @@ impl GitRepository {
         let base = repository.merge_base(first, second).map_err(|error| self.missing(one, &error))?;
         base.map(|id| id.to_string()).ok_or_else(|| {
             let message = format!("the revisions `{one}` and `{other}` have no common ancestor");
-            self.with_shallow_help(Diagnostic::error(Code::InvalidValue, message))
+            let help = "compare them directly: A..B";
+            self.with_help(Diagnostic::error(Code::InvalidValue, message), help)
         })
     }
 
@@ -160,8 +161,26 @@ impl GitRepository {
 
     fn commit(&self, revision: &str) -> Result<ObjectId> {
         let repository = self.repository.lock().unwrap_or_else(PoisonError::into_inner);
-        let id = repository.rev_parse_single(revision).map_err(|error| self.missing(revision, &error))?;
-        Ok(id.detach())
+        let error = match repository.rev_parse_single(revision) {
+            Ok(id) => return Ok(id.detach()),
+            Err(error) => error,
+        };
+        if repository.head().is_ok_and(|head| head.is_unborn()) {
+            let message = format!("cannot read the git revision `{revision}`: the branch has no commits yet");
+            return Err(Diagnostic::error(Code::InvalidValue, message).help("create a commit first"));
+        }
+        let name = revision.split(['~', '^']).next().unwrap_or_default();
+        let is_prefix = name.len() >= 4 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let why = if name != revision && repository.rev_parse_single(name).is_ok() {
+            format!("`{name}` has no such ancestor")
+        } else if is_prefix {
+            // The prefix may be ambiguous.
+            error.to_string()
+        } else {
+            "there is no branch, tag or commit of that name".into()
+        };
+        let message = format!("cannot read the git revision `{revision}`: {why}");
+        Err(self.with_shallow_help(Diagnostic::error(Code::InvalidValue, message)))
     }
 
     fn missing(&self, revision: &str, error: &dyn std::error::Error) -> Diagnostic {
@@ -170,13 +189,17 @@ impl GitRepository {
     }
 
     fn with_shallow_help(&self, problem: Diagnostic) -> Diagnostic {
+        self.with_help(problem, "check its spelling with `git log`, or fetch it with `git fetch`")
+    }
+
+    fn with_help(&self, problem: Diagnostic, help: &str) -> Diagnostic {
         if self.is_shallow {
             return problem.help(
                 "the clone is shallow: fetch the history, with `fetch-depth: 0` of actions/checkout or `git fetch \
                  --unshallow`",
             );
         }
-        problem.help("check its spelling with `git log`, or fetch it with `git fetch`")
+        problem.help(help)
     }
 }
 

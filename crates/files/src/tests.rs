@@ -183,6 +183,8 @@ fn directories_are_walked_like_with_walkdir() {
     for tree in fixture.trees() {
         let error = TreeWalk::new(tree, &missing, options).next().expect("an error").expect_err("not there");
         assert!(error.to_string().starts_with("IO error for operation on "), "{error}");
+        let message = format!("`{}` cannot be read: no such file or directory", missing.display());
+        assert_eq!(error.diagnostic().message(), message);
     }
 }
 

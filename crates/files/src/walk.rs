@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::vec;
 
 use super::tree::{DirectoryEntry, FileKind, FileTree, Located};
+use smp_text::diagnostic::{Code, Diagnostic, read_error};
 
 /// How symlinks are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +75,21 @@ pub enum WalkError {
         /// The directory.
         ancestor: PathBuf,
     },
+}
+
+impl WalkError {
+    /// Returns the error as a problem to report.
+    #[must_use]
+    pub fn diagnostic(&self) -> Diagnostic {
+        match self {
+            Self::Io { path, cause } => read_error(format_args!("`{}`", path.display()), cause),
+            Self::Loop { path, ancestor } => {
+                let (path, ancestor) = (path.display(), ancestor.display());
+                let message = format!("`{path}` is a symlink to `{ancestor}`, which contains it");
+                Diagnostic::error(Code::Io, message).help("remove the symlink, or use another directory")
+            }
+        }
+    }
 }
 
 impl fmt::Display for WalkError {

@@ -81,6 +81,11 @@ impl OutputArgs {
         let output = self.output.as_deref();
         let format = output.map_or(Some(OutputFormat::Yaml), OutputFormat::parse);
         match (&self.output_dir, format, output) {
+            (Some(directory), ..) if directory == Path::new("-") => Err(Failure::Usage(
+                "--output-dir must name a directory: omit it to print to standard output, or use ./- for a directory of \
+                 that name"
+                    .into(),
+            )),
             (Some(_), Some(OutputFormat::Name), _) => Err(Failure::Usage(
                 "--output=name cannot be used with --output-dir: names are only printed".into(),
             )),

@@ -14,7 +14,7 @@ use smp_files::{
     remove_empty_directories,
 };
 use smp_merge::diff::unified;
-use smp_overlay::edit::{Move, move_path};
+use smp_overlay::edit::{EditedText, Move, move_path};
 use smp_text::diagnostic::counted;
 use smp_text::source::SourceMap;
 
@@ -80,11 +80,14 @@ fn write(moved: &Move) -> smp_text::diagnostic::Result<()> {
         changes.push(FileChange::new(&file.from, None));
     }
     let here = DiskTree.working_directory().unwrap_or_default();
-    let texts: Vec<(PathBuf, &str)> =
-        moved.texts.iter().map(|one| (here.join(&one.path), one.after.as_str())).collect();
+    let texts: Vec<(PathBuf, &EditedText)> =
+        moved.texts.iter().map(|one| (here.join(&one.path), one)).collect();
     let is_moved = |path: &Path| moved.files.iter().any(|file| file.to == path);
     for (path, text) in texts.iter().filter(|(path, _)| !is_moved(path)) {
-        changes.push(FileChange::new(path, Some(text.as_bytes())));
+        changes.push(FileChange {
+            expected: Expected::Text(&text.before),
+            ..FileChange::new(path, Some(text.after.as_bytes()))
+        });
     }
     match common_directory(changes.iter().map(|change| change.path)) {
         Some(directory) => change_files(&directory, &changes),

@@ -12,7 +12,9 @@ use super::proof::changed_output;
 use crate::cli::check::common_directory;
 use crate::cli::package::print;
 use crate::cli::{Failure, Outcome, render};
-use smp_files::{DiskTree, FileChange, FileTree as _, Located, change_files, recover_directory_and_parents};
+use smp_files::{
+    DiskTree, Expected, FileChange, FileTree as _, Located, change_files, recover_directory_and_parents,
+};
 use smp_merge::diff::unified;
 use smp_overlay::edit::{Edit, EditOptions, EditedKustomization, EditedText, edit_kustomization};
 use smp_overlay::overlay::{Reader, RemoteCache, Remotes};
@@ -21,6 +23,9 @@ use smp_text::source::{SourceMap, is_kustomization};
 
 /// An edit, and the kustomizations to which it applies.
 pub(super) type Request<'a> = (Result<Edit>, &'a EditTargets);
+
+/// The number of times that an edit is applied while other programs change the same files.
+const ATTEMPTS: usize = 20;
 
 /// The flags of all edits.
 #[derive(Debug, Args)]
@@ -57,13 +62,52 @@ impl EditTargets {
         self.kustomize.iter().map(PathBuf::as_path).chain(here).map(directory).filter(is_new)
     }
 
-    /// Applies an edit to all kustomizations.
+    /// Applies an edit to all kustomizations. If another program changes a file at the same time, the edit is
+    /// applied again to the new file, so that neither change is lost.
     pub(super) fn edit(&self, edit: &Edit, options: EditOptions, sources: &SourceMap) -> Outcome {
+        let mut attempt = 1;
+        let (notes, changed) = loop {
+            let edited = self.edited(edit, options, attempt, sources)?;
+            let notes: Vec<String> = edited.iter().flat_map(|one| &one.notes).cloned().collect();
+            if self.output.is_some() {
+                notes.iter().for_each(|note| render::print_note(note));
+                print_edited(&edited)?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            let changed = edited.into_iter().flat_map(EditedKustomization::into_changed).collect::<Vec<_>>();
+            match self.write(&changed) {
+                Err(_) if attempt < ATTEMPTS && is_outdated(&changed) => attempt += 1,
+                written => {
+                    written?;
+                    break (notes, changed);
+                }
+            }
+        };
+        notes.iter().for_each(|note| render::print_note(note));
+        if !options.as_kustomize && !self.dry_run {
+            for one in &changed {
+                let verb = if one.before.is_empty() { "created" } else { "changed" };
+                render::print_change(&format!("{}: {verb}", one.path.display()));
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Returns the edited kustomizations. The first attempt prints warnings.
+    fn edited(
+        &self,
+        edit: &Edit,
+        options: EditOptions,
+        attempt: usize,
+        sources: &SourceMap,
+    ) -> std::result::Result<Vec<EditedKustomization>, Failure> {
         let mut edited = Vec::new();
         let mut problems: Vec<Diagnostic> = Vec::new();
         for directory in self.directories() {
             let WithWarnings { value: edit, warnings } = resolved(&directory, edit, options);
-            render::print_or_reject(&warnings, sources)?;
+            if attempt == 1 {
+                render::print_or_reject(&warnings, sources)?;
+            }
             match edited_in(&directory, &edit, options, sources) {
                 Ok(one) => edited.push(one),
                 Err(problem) => problems.push(problem),
@@ -72,10 +116,7 @@ impl EditTargets {
         if !problems.is_empty() {
             return Err(problems.into());
         }
-        for note in edited.iter().flat_map(|one| &one.notes) {
-            render::print_note(note);
-        }
-        if matches!(edit, Edit::Fix { .. }) {
+        if attempt == 1 && matches!(edit, Edit::Fix { .. }) {
             for (directory, one) in self.directories().zip(&edited) {
                 if let Some(message) = changed_output(&directory, one) {
                     let warning = Diagnostic::warning(Code::DeprecatedField, message);
@@ -83,19 +124,7 @@ impl EditTargets {
                 }
             }
         }
-        if self.output.is_some() {
-            print_edited(&edited)?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        let changed = edited.into_iter().flat_map(EditedKustomization::into_changed).collect::<Vec<_>>();
-        self.write(&changed)?;
-        if !options.as_kustomize && !self.dry_run {
-            for one in &changed {
-                let verb = if one.before.is_empty() { "created" } else { "changed" };
-                render::print_change(&format!("{}: {verb}", one.path.display()));
-            }
-        }
-        Ok(ExitCode::SUCCESS)
+        Ok(edited)
     }
 
     /// Writes texts. With `--dry-run`, prints their differences.
@@ -153,8 +182,13 @@ pub(in crate::cli) fn reader(sources: &SourceMap) -> Result<Reader> {
     Reader::new(Arc::new(DiskTree), sources.clone(), true, Remotes::new(cache, false))
 }
 
-/// Replaces either all files or none. Writes through symlinks: to the real path of a file, or into
-/// the real directory of a new file.
+/// Returns true if a file is no longer as it was read.
+fn is_outdated(changed: &[EditedText]) -> bool {
+    changed.iter().any(|one| DiskTree.read_text(&one.path).is_ok_and(|text| text != one.before))
+}
+
+/// Replaces files, all or none, unless one was changed since it was read. Writes through symlinks: to the real path of a file, or into the real
+/// directory of a new file.
 fn write_files(changed: &[EditedText]) -> Result<()> {
     let locate = |path: &Path| {
         let found = DiskTree.locate(Path::new(""), path).map(Located::into_path);
@@ -172,7 +206,10 @@ fn write_files(changed: &[EditedText]) -> Result<()> {
     let changes: Vec<FileChange<'_>> = paths
         .iter()
         .zip(changed)
-        .map(|(path, one)| FileChange::new(path, Some(one.after.as_bytes())))
+        .map(|(path, one)| FileChange {
+            expected: Expected::Text(&one.before),
+            ..FileChange::new(path, Some(one.after.as_bytes()))
+        })
         .collect();
     change_files(&directory, &changes)
 }

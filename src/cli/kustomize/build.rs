@@ -52,7 +52,9 @@ const MANAGED_BY: &str = "KUSTOMIZE_ENABLE_MANAGEDBY_LABEL";
 /// Builds a kustomization as kustomize does.
 pub(super) fn run(args: KustomizeBuildArgs, sources: &SourceMap) -> Outcome {
     if args.targets.len() > 1 {
-        return Err(Failure::Usage("one directory can be built at a time".into()));
+        return Err(Failure::Usage(
+            "one directory can be built at a time: `kubectl smp build` builds several".into(),
+        ));
     }
     if let Some(file) = args.targets.iter().find(|target| is_kustomization(target)) {
         return Err(Failure::Usage(format!("`{}` is a file: name its directory", file.display())));

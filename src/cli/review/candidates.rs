@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::revisions::Revisions;
 use super::target_pair::TargetPair;
-use crate::cli::select::{SelectArgs, Selection};
+use crate::cli::select::{SelectArgs, Selection, distinct};
 use crate::cli::target::{TargetArgs, has_kustomization};
 use crate::cli::{Failure, render};
 use smp_files::{DiskTree, FileTree, TreeChanges};
@@ -72,7 +72,7 @@ impl TargetFlags<'_> {
                 Err(other) => return Err(other),
             }
         }
-        Ok(targets)
+        Ok(distinct(&**tree, targets))
     }
 }
 

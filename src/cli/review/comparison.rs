@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 #[cfg(feature = "git")]
 use super::candidates::TargetFlags;
@@ -29,7 +29,7 @@ use smp_inspect::review::{
 #[cfg(feature = "git")]
 use smp_overlay::overlay::Histories;
 use smp_overlay::overlay::TargetBase;
-use smp_text::diagnostic::{Diagnostic, Result};
+use smp_text::diagnostic::{Code, Diagnostic, Result, counted};
 use smp_text::source::SourceMap;
 
 /// The sides of a comparison.
@@ -44,6 +44,15 @@ enum Sides<'a> {
 }
 
 impl Sides<'_> {
+    /// Returns the old side, if it is a revision.
+    fn old_revision(&self) -> Option<&Side> {
+        match self {
+            #[cfg(feature = "git")]
+            Self::Revisions(sides) => Some(&sides.old),
+            _ => None,
+        }
+    }
+
     fn new_side(&self) -> &Side {
         match self {
             Self::Targets { new, .. } | Self::Bases { new, .. } => new,
@@ -184,8 +193,8 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    /// Builds and compares all targets. Also returns the warnings of the new side. With
-    /// configurations, the noise that they list is ignored.
+    /// Builds and compares all targets. Also returns the warnings of the new side; those that the old
+    /// revision has as well are only counted. With configurations, the noise that they list is ignored.
     ///
     /// # Errors
     /// A configuration is invalid.
@@ -193,6 +202,7 @@ impl<'a> Comparison<'a> {
         &self,
         options: &CompareOptions,
         configs: Option<&Configs<'_>>,
+        sources: &SourceMap,
     ) -> std::result::Result<(Review, Vec<Diagnostic>), Failure> {
         let options = &CompareOptions { prefers_old_schema: !self.trusts_new, ..options.clone() };
         let compared = map_with_counter(&self.pairs, "targets compared", |pair| {
@@ -205,13 +215,17 @@ impl<'a> Comparison<'a> {
         let compared: Vec<_> = compared.into_iter().collect::<Result<_>>().map_err(Failure::UsageAt)?;
         let reviewed: Vec<_> = compared.into_iter().flatten().collect();
         let unaffected = self.unaffected + self.pairs.len() - reviewed.len();
-        let (targets, warnings): (Vec<_>, Vec<_>) = reviewed.into_iter().unzip();
+        let (targets, found): (Vec<TargetReview>, Vec<_>) = reviewed.into_iter().unzip();
         let count = targets.len();
-        let named = targets
-            .iter()
-            .zip(warnings)
-            .flat_map(|(target, found): (&TargetReview, _)| with_target(found, &target.target, count));
-        let warnings = self.sides.new_side().builder.take_warnings().into_iter().chain(named).collect();
+        let (mut known, mut warnings) = (Vec::new(), self.sides.new_side().builder.take_warnings());
+        for (target, [old, new]) in targets.iter().zip(found) {
+            known.extend(old);
+            warnings.extend(with_target(new, &target.target, count));
+        }
+        if let Some(old) = self.sides.old_revision() {
+            known.extend(old.builder.take_warnings());
+            count_known(&mut warnings, &known, sources);
+        }
         Ok((Review { targets, unaffected, suppressed: 0 }, warnings))
     }
 
@@ -220,22 +234,49 @@ impl<'a> Comparison<'a> {
         &self,
         pair: &TargetPair,
         options: &CompareOptions,
-    ) -> Option<(TargetReview, Vec<Diagnostic>)> {
+    ) -> Option<(TargetReview, [Vec<Diagnostic>; 2])> {
         let presence = match (&pair.old, &pair.new) {
             (None, _) => Presence::Added,
             (_, None) => Presence::Removed,
             _ => Presence::Both,
         };
         let (outcome, warnings) = match self.sides.build(pair)? {
-            [Ok(old), Ok(mut new)] => {
+            [Ok(mut old), Ok(mut new)] => {
                 let sides = [old.as_ref(), new.as_ref()].map(|side| side.map(BuiltTarget::side));
                 let changes = compare_builds(sides[0], sides[1], options);
-                let warnings = new.as_mut().map(|new| std::mem::take(&mut new.built.warnings));
-                (TargetOutcome::Compared(changes), warnings.unwrap_or_default())
+                let warnings = [&mut old, &mut new].map(|side| {
+                    side.as_mut().map(|side| std::mem::take(&mut side.built.warnings)).unwrap_or_default()
+                });
+                (TargetOutcome::Compared(changes), warnings)
             }
-            [old, new] => (TargetOutcome::Failed([old.err(), new.err()]), Vec::new()),
+            [old, new] => (TargetOutcome::Failed([old.err(), new.err()]), Default::default()),
         };
         Some((TargetReview { target: pair.shown.clone(), presence, outcome }, warnings))
+    }
+}
+
+/// Replaces the warnings that are known by a note with their number. Lines are not compared, since they
+/// change.
+fn count_known(warnings: &mut Vec<Diagnostic>, known: &[Diagnostic], sources: &SourceMap) {
+    let key = |one: &Diagnostic| {
+        let file =
+            one.labels().first().and_then(|label| Some(sources.get(label.span.source)?.name().to_path_buf()));
+        (one.code(), one.message().to_string(), one.resource_name().map(str::to_string), file)
+    };
+    let known: FxHashSet<_> = known.iter().map(key).collect();
+    let mut found = FxHashSet::default();
+    warnings.retain(|one| {
+        let key = key(one);
+        let is_known = known.contains(&key);
+        if is_known {
+            found.insert(key);
+        }
+        !is_known
+    });
+    if !found.is_empty() {
+        let are = if found.len() == 1 { "is" } else { "are" };
+        let message = format!("{} {are} also in the old revision", counted(found.len(), "warning"));
+        warnings.push(Diagnostic::info(Code::Summary, message));
     }
 }
 

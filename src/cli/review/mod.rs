@@ -53,7 +53,7 @@ pub(super) fn run(request: &ReviewRequest<'_>, sources: &SourceMap) -> Outcome {
     let configs = comparison.configs(sources);
     // With `--ignore-noise`, the noise that `.smp.yaml` lists is also ignored.
     let noise_configs = request.review.ignore_noise.then_some(&configs);
-    let (mut review, warnings) = comparison.review(&options, noise_configs)?;
+    let (mut review, warnings) = comparison.review(&options, noise_configs, sources)?;
     add_many_targets_dangers(&mut review, &render::location_renderer(sources));
     comparison.suppress(&mut review, &configs, sources)?;
     render::print_or_reject(&warnings, sources)?;

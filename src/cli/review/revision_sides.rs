@@ -1,6 +1,6 @@
 //! The builds of two revisions, and the targets that a change between the revisions affects.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::candidates::{TargetFlags, pairs, remove_unaffected};
@@ -11,8 +11,8 @@ use crate::cli::Failure;
 use crate::cli::select::Selection;
 use crate::cli::target::has_kustomization;
 use smp_files::{ChangedRead, FileTree, ReadSet, RecordingTree, TreeChanges};
-use smp_text::diagnostic::Result;
-use smp_text::source::SourceMap;
+use smp_text::diagnostic::{Diagnostic, Result};
+use smp_text::source::{SourceMap, is_kustomization};
 
 /// The two sides of a comparison of revisions.
 pub(in crate::cli) struct RevisionSides {
@@ -91,8 +91,24 @@ impl RevisionSides {
         self.common.iter().cloned().chain(self.changes.changed_reads(&target.reads)).collect()
     }
 
-    /// Returns true if a target has another output, can be built only in one revision, or reads a
-    /// changed path that is not part of the revisions.
+    /// Returns the error of a path that is no target in either revision: it has no kustomization, and does not
+    /// build.
+    pub(in crate::cli) fn not_a_target(
+        &self,
+        pair: &TargetPair,
+        target: &AffectedTarget,
+    ) -> Option<Diagnostic> {
+        let Some(Err(problem)) = &target.new else { return None };
+        let is_kustomization = |side: &Side, path: &Path| {
+            is_kustomization(path) || has_kustomization(&**side.builder.tree(), path)
+        };
+        let is_new = pair.new.as_deref().is_some_and(|path| is_kustomization(&self.new, path));
+        let is_old = |path: &Path| is_kustomization(&self.old, path) || self.old.build(path).is_ok();
+        (!is_new && !pair.old.as_deref().is_some_and(is_old)).then(|| problem.clone())
+    }
+
+    /// Returns true if a target has another output, builds only in one revision, or reads something that
+    /// differs and that is not part of the revisions.
     pub(in crate::cli) fn has_different_output(&self, pair: &TargetPair, target: &AffectedTarget) -> bool {
         let output = |built: Option<&Result<BuiltTarget>>| {
             built.map(|built| built.as_ref().ok().and_then(|built| built.built.to_yaml().ok()))

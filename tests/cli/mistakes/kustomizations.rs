@@ -4,6 +4,49 @@ use kubectl_smp_testing::program::{run, temp_dir, temp_dir_with};
 
 use super::{assert_contains_all, cm, messages, rejected, reported};
 
+#[test]
+fn many_missing_files_are_one_message() {
+    let entries: String = (0..50).map(|i| format!("- m{i}.yaml\n")).collect();
+    let kustomization = format!("resources:\n{entries}vars: []\nbases: []\nimageTags: []\n");
+    let home = temp_dir(&[("kustomization.yaml", &kustomization)]);
+    let reported = rejected(home.path(), &["build"]);
+    assert!(reported.contains("and 49 more: kustomization.yaml:3:3, "), "{reported}");
+    assert!(reported.lines().count() < 60, "{reported}");
+}
+
+#[test]
+fn errors_are_part_of_the_summary() {
+    let text = "resources: [m.yaml]\ncommonLabels: {a: b}\nimageTags: [{name: a, newTag: b}]\n";
+    let home = temp_dir(&[("kustomization.yaml", text)]);
+    let reported = rejected(home.path(), &["build"]);
+    assert!(reported.ends_with("error: 1 error, 2 warnings\n"), "{reported}");
+}
+
+#[test]
+fn repeated_entry_is_shown_with_the_first_one() {
+    let resource = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+    let home = temp_dir(&[
+        ("file/kustomization.yaml", "resources: [a.yaml, ./a.yaml]\n"),
+        ("file/a.yaml", resource),
+        ("bases/kustomization.yaml", "resources: [../one, ../one/]\n"),
+        ("one/kustomization.yaml", "resources: [a.yaml]\n"),
+        ("one/a.yaml", resource),
+    ]);
+    insta::assert_snapshot!(rejected(home.path(), &["build", "file"]), @r"
+    error[duplicate-resource]: `./a.yaml` is listed twice under `resources`
+     --> file/kustomization.yaml:1:21
+      |
+    1 | resources: [a.yaml, ./a.yaml]
+      |             ------  ^^^^^^^^ second entry
+      |             |
+      |             first entry
+      |
+      = help: remove one of the entries
+    ");
+    let reported = rejected(home.path(), &["build", "bases"]);
+    assert!(reported.contains("`../one/` is listed twice under `resources`"), "{reported}");
+}
+
 /// Behaviour of kustomize v5.8.3: it splits manifests and patches at `---` before it parses them.
 #[test]
 fn yaml_directives_are_read_as_in_kustomize() {

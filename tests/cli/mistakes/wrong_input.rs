@@ -429,6 +429,70 @@ fn directory_without_target_suggests_nearby_targets() {
 }
 
 #[test]
+fn missing_directories_are_named_by_all_commands() {
+    let home =
+        temp_dir(&[("list/kustomization.yaml", "- a\n"), ("lock/kustomization.yaml", "resources: []\n")]);
+    for (args, message) in [
+        (&["create", "-k", "nope", "--autodetect"][..], "help: create the directory first"),
+        (&["lock", "nope"], "error[io]: `nope` cannot be read: no such file or directory"),
+        (&["edit", "set", "image", "a=b", "-k", "list"], "help: put the entries below a field"),
+    ] {
+        let reported = rejected(home.path(), args);
+        assert!(reported.contains(message), "{reported}");
+    }
+    let resource = "{\"a\": 1}\n{\"b\": 2}\n";
+    for (text, message) in
+        [(resource, "help: the document ends before this"), ("a: \0", "remove the NUL character")]
+    {
+        std::fs::write(home.path().join("lock/kustomization.yaml"), "resources: [a.json]").expect("written");
+        std::fs::write(home.path().join("lock/a.json"), text).expect("written");
+        let reported = rejected(home.path(), &["build", "lock"]);
+        assert!(reported.contains(message), "{reported}");
+    }
+    std::fs::write(home.path().join("lock/smp.lock"), "{").expect("written");
+    let reported = rejected(home.path(), &["build", "lock"]);
+    assert!(reported.contains("create the lock file again"), "{reported}");
+}
+
+#[cfg(unix)]
+#[test]
+fn dangling_symlink_is_reported_as_one() {
+    let home = temp_dir(&[("kustomization.yaml", "resources: [d.yaml]")]);
+    std::os::unix::fs::symlink("nope.yaml", home.path().join("d.yaml")).expect("a link");
+    let reported = rejected(home.path(), &["build"]);
+    insta::assert_snapshot!(reported, @r"
+    error[io]: `d.yaml` is a symlink whose target does not exist
+     --> kustomization.yaml:1:13
+      |
+    1 | resources: [d.yaml]
+      |             ^^^^^^
+      |
+      = help: correct or remove the symlink
+    ");
+}
+
+#[test]
+fn plain_directory_over_kustomizations_suggests_them() {
+    let home = temp_dir(&[("v.yaml", "a: b"), ("o/p/kustomization.yaml", "resources: []")]);
+    let reported = rejected(home.path(), &["build"]);
+    insta::assert_snapshot!(reported, @r"
+    error[invalid-value]: o/p/kustomization.yaml is a kustomization inside a plain directory
+     |
+     = note: nearest kustomizations: o/p
+     = help: pass one of them, or use --recursive to find all targets in the directory; to build it with the other manifests, list it in a kustomization.yaml
+    ");
+}
+
+#[test]
+fn object_without_a_target_suggests_the_working_directory() {
+    let home = temp_dir(&[("kustomization.yaml", "resources: [x.yaml]"), ("x.yaml", &cm("x"))]);
+    let reported = rejected(home.path(), &["blame", "cm/x"]);
+    insta::assert_snapshot!(reported, @r"
+    error[usage]: the target `cm/x` does not exist: did you mean `kubectl smp blame . cm/x`?
+    ");
+}
+
+#[test]
 fn patch_merge_key_outside_a_list_entry_is_reported() {
     let patch = "\
 apiVersion: apps/v1

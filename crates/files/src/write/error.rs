@@ -11,7 +11,9 @@ pub(super) fn write_error(path: &Path, error: &io::Error) -> Diagnostic {
     let (why, help) = match error.kind() {
         io::ErrorKind::NotFound => ("the directory does not exist".into(), "create the directory first"),
         io::ErrorKind::IsADirectory => ("it is a directory".into(), "use a file in the directory"),
-        io::ErrorKind::PermissionDenied => (error.to_string(), "change its permissions, or use another file"),
+        io::ErrorKind::PermissionDenied => {
+            (error.to_string(), "change the permissions of the file or its directory, or use another file")
+        }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             (error.to_string(), "free disk space, or use a file on another disk")
         }

@@ -126,8 +126,10 @@ fn persist(file: NamedTempFile, real: &Path) -> io::Result<()> {
 /// Creates a locked temporary file. Because of the lock, other programs do not treat it as a leftover.
 fn create_temporary(directory: &Path, builder: &Builder<'_, '_>) -> io::Result<NamedTempFile> {
     loop {
-        let file = cleanup::create(|| builder.tempfile_in(directory), NamedTempFile::path)?;
-        // If files cannot be locked, other programs cannot detect leftovers either.
+        // Errors of the library contain the name of the temporary file.
+        let create = || builder.tempfile_in(directory).map_err(|error| io::Error::from(error.kind()));
+        let file = cleanup::create(create, NamedTempFile::path)?;
+        // Without file locks, other programs cannot detect leftovers, either.
         let is_ours = lock::lock_open(file.as_file(), LockMode::Try).unwrap_or(true);
         if is_ours && lock::is_at(file.as_file(), file.path())? {
             return Ok(file);

@@ -67,6 +67,36 @@ fn listing_after_changes(directory: &Path) -> BTreeMap<PathBuf, String> {
 }
 
 #[test]
+fn all_read_only_files_are_named() {
+    let directory = directory(&[("a", "old"), ("b", "old"), ("c", "old")]);
+    let paths = ["a", "b", "c"].map(|name| directory.path().join(name));
+    for path in &paths[1..] {
+        let mut permissions = fs::metadata(path).expect("there").permissions();
+        permissions.set_readonly(true);
+        fs::set_permissions(path, permissions).expect("changed");
+    }
+    let changes = paths.each_ref().map(|path| FileChange::new(path, Some(b"new")));
+    let error = change_files(directory.path(), &changes).expect_err("read-only");
+    let messages: Vec<String> = error.into_each().map(|one| one.message().to_string()).collect();
+    let want = paths[1..].iter().map(|path| format!("cannot write {}: it is read-only", path.display()));
+    assert_eq!(messages, want.collect::<Vec<_>>());
+    assert_eq!(fs::read(&paths[0]).expect("there"), b"old");
+}
+
+/// Not even the administrator can create files in this directory.
+#[cfg(target_os = "linux")]
+#[test]
+fn errors_name_the_file_and_not_what_is_written_before_it() {
+    let path = Path::new("/sys/kernel/kustomization.yaml");
+    let change = FileChange::new(path, Some(b"x"));
+    for written in [replace_file(path, b"x"), change_files(Path::new("/sys/kernel"), &[change])] {
+        let message = written.expect_err("not writable").message().to_string();
+        assert!(message.starts_with("cannot write /sys/kernel/kustomization.yaml: "), "{message}");
+        assert!(!message.contains(".kubectl-smp"), "{message}");
+    }
+}
+
+#[test]
 fn file_that_cannot_be_replaced_is_unchanged() {
     let directory = directory(&[("a", "old"), ("sub/b", "old")]);
     let at = |path: &str| directory.path().join(path);

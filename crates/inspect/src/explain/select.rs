@@ -1,6 +1,6 @@
 //! Finds fields by the paths that users type.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 use super::blame::{BlamedField, BlamedRemoval, ResourceBlame};
 use smp_text::path::{is_within, push_step, unescape};
@@ -11,8 +11,9 @@ use smp_text::yaml::{nearest_name, nearest_path};
 enum PathPart {
     /// A field name or list index.
     Name(String),
-    /// The entries with a field value: `[name=web]`.
-    Having(String, String),
+    /// The entries with field values, such as `[name=web]` or `[port=80,protocol=TCP]`. The entry itself has the
+    /// value of an empty field.
+    Having(Vec<(String, String)>),
 }
 
 /// Returns the fields at or below a path: `spec.replicas`, `spec.ports[0].port`, `containers[name=web].image`, or a
@@ -20,14 +21,26 @@ enum PathPart {
 #[must_use]
 pub fn fields_at<'b>(resource: &'b ResourceBlame, path: &str) -> Vec<&'b BlamedField> {
     let path = WrittenPath::new(resource, path);
-    resource.fields.iter().filter(|field| path.leads_to(&field.pointer)).collect()
+    let find = |missing| {
+        let fields = resource.fields.iter().filter(|field| path.leads_to(&field.pointer, missing));
+        fields.collect::<Vec<_>>()
+    };
+    Some(find(MissingKeys::Differ))
+        .filter(|found| !found.is_empty())
+        .unwrap_or_else(|| find(MissingKeys::Match))
 }
 
 /// Returns the values that were removed at or below a path.
 #[must_use]
 pub fn removals_at<'b>(resource: &'b ResourceBlame, path: &str) -> Vec<&'b BlamedRemoval> {
     let path = WrittenPath::new(resource, path);
-    resource.removed.iter().filter(|removal| path.leads_to(&removal.pointer)).collect()
+    let find = |missing| {
+        let removed = resource.removed.iter().filter(|removal| path.leads_to(&removal.pointer, missing));
+        removed.collect::<Vec<_>>()
+    };
+    Some(find(MissingKeys::Differ))
+        .filter(|found| !found.is_empty())
+        .unwrap_or_else(|| find(MissingKeys::Match))
 }
 
 /// Returns the path of an existing field that is similar to an unknown one.
@@ -50,7 +63,10 @@ pub fn nearest_field(resource: &ResourceBlame, path: &str) -> Option<String> {
 fn written(part: &PathPart) -> String {
     match part {
         PathPart::Name(name) => name.clone(),
-        PathPart::Having(field, value) => format!("[{field}={value}]"),
+        PathPart::Having(keys) => {
+            let keys: Vec<String> = keys.iter().map(|(field, value)| format!("{field}={value}")).collect();
+            format!("[{}]", keys.join(","))
+        }
     }
 }
 
@@ -66,13 +82,22 @@ fn joined(parts: &[String]) -> String {
     path
 }
 
+/// The meaning of a key that an entry lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MissingKeys {
+    /// The entry is another one.
+    Differ,
+    /// The key has its default, if no entry has all keys.
+    Match,
+}
+
 /// A parsed path for one resource.
 enum WrittenPath {
     Pointer(String),
     Parts {
         parts: Vec<PathPart>,
-        /// The pointers to the values that the path compares, each with its value.
-        known: FxHashSet<(String, String)>,
+        /// The pointers to the values that the path compares, each with its values.
+        known: FxHashMap<String, Vec<String>>,
     },
 }
 
@@ -84,38 +109,44 @@ impl WrittenPath {
         let parts = parts(path);
         let is_compared = |pointer: &str| {
             let last = pointer.rsplit('/').next().unwrap_or_default();
-            parts.iter().any(|part| matches!(part, PathPart::Having(field, _) if field == last))
+            parts.iter().any(|part| match part {
+                PathPart::Having(keys) => keys.iter().any(|(field, _)| field.is_empty() || field == last),
+                PathPart::Name(_) => false,
+            })
         };
         let present =
             resource.fields.iter().filter_map(|field| Some((&field.pointer, field.writes.first()?)));
         let removed = resource.removed.iter().map(|removal| (&removal.pointer, &removal.last));
-        let known = present.chain(removed).filter(|(pointer, _)| is_compared(pointer));
-        let known = known
-            .filter_map(|(pointer, write)| Some((pointer.clone(), write.value.scalar_text()?.to_string())));
-        Self::Parts { known: known.collect(), parts }
+        let mut known: FxHashMap<String, Vec<String>> = FxHashMap::default();
+        for (pointer, write) in present.chain(removed).filter(|(pointer, _)| is_compared(pointer)) {
+            let value = write.value.scalar_text().map(|text| text.to_string());
+            known.entry(pointer.clone()).or_default().extend(value);
+        }
+        Self::Parts { known, parts }
     }
 
-    /// Returns true if a value is at or below the path.
-    fn leads_to(&self, pointer: &str) -> bool {
+    /// Returns true if a value is at the path or below.
+    fn leads_to(&self, pointer: &str, missing: MissingKeys) -> bool {
         match self {
             Self::Pointer(path) => is_within(path, pointer),
             Self::Parts { parts, known } => {
                 let steps: Vec<&str> = pointer.split('/').skip(1).collect();
-                leads(parts, &steps, 0, known)
+                leads(parts, &steps, 0, (known, missing))
             }
         }
     }
 }
 
-/// Returns true if the parts match the remaining steps of a pointer. Field names may contain dots.
-fn leads(parts: &[PathPart], steps: &[&str], taken: usize, known: &FxHashSet<(String, String)>) -> bool {
+/// The values that a path compares, by their pointers.
+type KnownKeys<'k> = (&'k FxHashMap<String, Vec<String>>, MissingKeys);
+
+/// Returns true if the parts match the remaining steps of a pointer. A field name may contain dots itself.
+fn leads(parts: &[PathPart], steps: &[&str], taken: usize, known: KnownKeys<'_>) -> bool {
     let Some(first) = parts.first() else { return true };
     let Some(step) = steps.get(taken) else { return false };
     let go_on = |used: usize| leads(&parts[used..], steps, taken + 1, known);
-    if let PathPart::Having(field, value) = first {
-        let mut pointer = format!("/{}", steps[..=taken].join("/"));
-        push_step(&mut pointer, field);
-        return known.contains(&(pointer, value.clone())) && go_on(1);
+    if let PathPart::Having(keys) = first {
+        return has_keys(keys, &format!("/{}", steps[..=taken].join("/")), known) && go_on(1);
     }
     let step = unescape(step);
     let mut name = String::new();
@@ -127,6 +158,20 @@ fn leads(parts: &[PathPart], steps: &[&str], taken: usize, known: &FxHashSet<(St
         name.push_str(more);
         name == step && go_on(i + 1)
     })
+}
+
+/// Returns true if a list entry has these values in its keys, or has one of them and may lack the others.
+fn has_keys(keys: &[(String, String)], entry: &str, (known, missing): KnownKeys<'_>) -> bool {
+    let matches = keys.iter().map(|(field, value)| {
+        let mut pointer = entry.to_string();
+        if !field.is_empty() {
+            push_step(&mut pointer, field);
+        }
+        known.get(&pointer).map(|values| values.contains(value))
+    });
+    let matches: Vec<Option<bool>> = matches.collect();
+    let may_lack = missing == MissingKeys::Match && matches.contains(&Some(true));
+    matches.iter().all(|matched| matched.unwrap_or(may_lack))
 }
 
 fn parts(path: &str) -> Vec<PathPart> {
@@ -143,16 +188,29 @@ fn parts(path: &str) -> Vec<PathPart> {
             '.' => end(&mut name, &mut parts),
             '[' => {
                 end(&mut name, &mut parts);
-                let inner: String = rest.by_ref().take_while(|c| *c != ']').collect();
-                let inner = inner.trim_matches(['"', '\'']);
-                parts.push(match inner.split_once('=') {
-                    Some((field, value)) => PathPart::Having(field.into(), value.into()),
-                    None => PathPart::Name(inner.into()),
-                });
+                parts.push(bracketed(&mut rest));
             }
             c => name.push(c),
         }
     }
     end(&mut name, &mut parts);
     parts
+}
+
+/// Parses a step in brackets behind the opening one: `0`, `"a.b"`, `port=80,protocol=TCP` or `=x`.
+fn bracketed(rest: &mut impl Iterator<Item = char>) -> PathPart {
+    let (mut keys, mut field, mut text, mut quote) = (Vec::new(), None, String::new(), None);
+    while let Some(c) = rest.next() {
+        match (c, quote) {
+            (']', None) => break,
+            ('\\', Some(_)) => text.extend(rest.next()),
+            (_, Some(end)) if c == end => quote = None,
+            ('"' | '\'', None) if text.is_empty() => quote = Some(c),
+            ('=', None) if field.is_none() => field = Some(std::mem::take(&mut text)),
+            (',', None) => keys.extend(field.take().map(|field| (field, std::mem::take(&mut text)))),
+            _ => text.push(c),
+        }
+    }
+    keys.extend(field.map(|field| (field, std::mem::take(&mut text))));
+    if keys.is_empty() { PathPart::Name(text) } else { PathPart::Having(keys) }
 }

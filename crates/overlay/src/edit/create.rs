@@ -46,22 +46,29 @@ pub struct NewKustomization {
     pub annotations: Vec<(String, String)>,
 }
 
-/// Returns the kustomization file of a directory that has none. Nothing is written.
+/// Checks that a directory has no kustomization file.
 ///
 /// # Errors
-/// The directory already has a kustomization file, or a resource does not exist.
+/// The directory has one.
+pub fn check_no_kustomization(root: &Root) -> Result<()> {
+    let (reader, path) = (root.reader(), root.path());
+    let Some(name) = KUSTOMIZATION_FILES.iter().find(|name| reader.tree().contains(&path.join(name))) else {
+        return Ok(());
+    };
+    let message = format!("{} exists already", reader.shown(&path.join(name)).display());
+    Err(Diagnostic::error(Code::Io, message).help("change it with `edit`"))
+}
+
+/// Returns a new kustomization file of a directory, whether it has one or not. Nothing is written.
+///
+/// # Errors
+/// A resource does not exist.
 pub fn new_kustomization(
     root: &Root,
     new: &NewKustomization,
     options: EditOptions,
 ) -> Result<EditedKustomization> {
     let mut resources = expand_loadable(root, &new.resources, options)?;
-    let shown = |name: &str| root.reader().shown(&root.path().join(name));
-    let tree = root.reader().tree();
-    if let Some(name) = KUSTOMIZATION_FILES.iter().find(|name| tree.contains(&root.path().join(name))) {
-        return Err(Diagnostic::error(Code::Io, format!("{} exists already", shown(name).display()))
-            .help("change it with `edit`"));
-    }
     if new.detection != Detection::Off {
         for path in detected(root, new.detection)? {
             if !resources.contains(&path) {
@@ -86,7 +93,7 @@ pub fn new_kustomization(
     }
     let after = write_documents_in_source_style(&[Node::map(fields)]);
     Ok(EditedKustomization {
-        path: shown(KUSTOMIZATION_FILES[0]),
+        path: root.reader().shown(&root.path().join(KUSTOMIZATION_FILES[0])),
         before: String::new(),
         after,
         notes: Vec::new(),
@@ -102,6 +109,9 @@ fn detected(root: &Root, detection: Detection) -> Result<Vec<String>> {
             open.pop();
             continue;
         };
+        if KUSTOMIZATION_FILES.contains(&path.as_str()) {
+            continue;
+        }
         let at = root.path().join(&path);
         let tree = root.reader().tree();
         if kind != FileKind::Directory {

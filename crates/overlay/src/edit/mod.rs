@@ -24,7 +24,7 @@ mod replicas;
 mod text;
 mod vars;
 
-pub use create::{Detection, NewKustomization, new_kustomization};
+pub use create::{Detection, NewKustomization, check_no_kustomization, new_kustomization};
 pub use deprecated::{Replaced, deprecated_fields, replace_deprecated, replaceable_fields};
 pub use draft::{EditOptions, EditedText};
 pub use file::{EditedKustomization, edit_kustomization};

@@ -80,7 +80,7 @@ pub fn move_path(reader: &Reader, repository: &Path, from: &Path, to: &Path) -> 
     let relocation = Relocation::new(reader, repository, from, to)?;
     let mut moved = Move { files: relocation.files()?, texts: Vec::new() };
     for entry in TreeWalk::new(reader.tree(), &relocation.repository, walk()) {
-        let entry = entry.map_err(|error| Diagnostic::error(Code::Io, error.to_string()))?;
+        let entry = entry.map_err(|error| error.diagnostic())?;
         let path = relocation.repository.join(&entry.path);
         if entry.kind == FileKind::Link {
             relocation.check_link(&path)?;
@@ -194,7 +194,7 @@ impl<'r> Relocation<'r> {
         let mut paths = Vec::new();
         if tree.is_directory(&self.from) {
             for entry in TreeWalk::new(tree, &self.from, WalkOptions::default()) {
-                let entry = entry.map_err(|error| Diagnostic::error(Code::Io, error.to_string()))?;
+                let entry = entry.map_err(|error| error.diagnostic())?;
                 let path = self.from.join(&entry.path);
                 match entry.kind {
                     FileKind::Directory => {}

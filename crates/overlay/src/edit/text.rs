@@ -78,7 +78,9 @@ pub(super) fn read_fields(documents: &[Node], options: EditOptions) -> Result<Ma
     let Some(node) = documents.first().filter(|node| !node.is_null()) else { return Ok(Map::new()) };
     let Some(map) = node.as_map() else {
         let message = format!("a kustomization must be a map, not {}", node.type_name());
-        return Err(Diagnostic::error(Code::WrongType, message).at(node.span().at_start()));
+        return Err(Diagnostic::error(Code::WrongType, message)
+            .at(node.span().at_start())
+            .help("put the entries below a field such as `resources:`"));
     };
     if options.as_kustomize {
         from_node::<Kustomization>(node)?;

@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 
 use super::added_document::check_added;
 use super::build::{self, BuildContext};
-use super::nearby::nearest_kustomizations;
+use super::nearby::{kustomizations_below, nearest_kustomizations};
 use super::options::Built;
 use super::outline::{BuildOutline, OutlinePart, OutlinePartKind};
 use super::root::{Reader, Root};
@@ -221,7 +221,7 @@ impl Directories<'_> {
             let path = root.path().join(&walked.path);
             let is_kustomization = |name: &&str| walked.path.file_name().is_some_and(|own| own == *name);
             if walked.depth > 1 && KUSTOMIZATION_FILES.iter().any(is_kustomization) {
-                return Err(nested_kustomization_error(&self.reader.shown(&path)));
+                return Err(nested_kustomization_error(root, &self.reader.shown(&path)));
             }
             resources.extend(self.resources_of_file(&walked.path, root.text_at(&path)?)?);
         }
@@ -449,10 +449,14 @@ fn duplicate_error(second: &Resource, first: Option<&Resource>) -> Diagnostic {
     diagnostic.resource(second.id()).help("remove one of the definitions")
 }
 
-fn nested_kustomization_error(path: &Path) -> Diagnostic {
+fn nested_kustomization_error(root: &Root, path: &Path) -> Diagnostic {
     let message = format!("{} is a kustomization inside a plain directory", path.display());
-    Diagnostic::error(Code::InvalidValue, message)
-        .help("build that directory separately, or list it in a kustomization.yaml of the target")
+    let nearest = kustomizations_below(root).map(|nearest| format!("nearest kustomizations: {nearest}"));
+    let error = Diagnostic::error(Code::InvalidValue, message).help(
+        "pass one of them, or use --recursive to find all targets in the directory; to build it with the other \
+         manifests, list it in a kustomization.yaml",
+    );
+    nearest.into_iter().fold(error, Diagnostic::note)
 }
 
 /// Returns the kinds of the documents that match a resource of the layer.

@@ -374,14 +374,25 @@ impl Root {
         })
     }
 
+    /// Returns true for a symlink, whatever its target.
+    fn is_link(&self, path: &Path) -> bool {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return false };
+        let entries = self.reader.tree().list(parent).unwrap_or_default();
+        entries.iter().any(|entry| entry.kind == FileKind::Link && entry.name == name)
+    }
+
     /// Returns the error for a path that cannot be read, with the path that was probably meant.
     fn unreadable_path_error(&self, path: &str, error: &std::io::Error, at: Span) -> Diagnostic {
         if is_inline_content(path) {
             let message = "expected the path of a file, found inline content";
             return Diagnostic::error(Code::InvalidValue, message).at(at);
         }
-        let shown = self.reader.shown(&clean_path(&self.path().join(path)));
-        let kind = error.kind();
+        let (kind, full) = (error.kind(), clean_path(&self.path().join(path)));
+        if kind == std::io::ErrorKind::NotFound && self.is_link(&full) {
+            let message = format!("`{path}` is a symlink whose target does not exist");
+            return Diagnostic::error(Code::Io, message).at(at).help("correct or remove the symlink");
+        }
+        let shown = self.reader.shown(&full);
         let error = read_error(format_args!("`{path}`"), error).at(at);
         let error = if shown == Path::new(path) {
             error

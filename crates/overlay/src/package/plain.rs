@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::pairing::{Layout, Relation};
 use super::read::{Package, PackageFile};
 use smp_text::diagnostic::{Code, Diagnostic};
+use smp_text::source::Span;
 
 /// The files that are not merged as manifests, by the path by which they are matched.
 #[derive(Debug, Default)]
@@ -92,12 +93,30 @@ struct Unmerged<'p> {
     code: Code,
     /// The reason, as the predicate of a sentence about the file.
     why: String,
+    /// The location of the problem, if known.
+    at: Option<Span>,
+}
+
+impl Unmerged<'_> {
+    fn warning(self, effect: &str) -> Diagnostic {
+        let message = format!("{} {}, so {effect}", self.path.display(), self.why);
+        let warning = Diagnostic::warning(self.code, message);
+        match self.at {
+            Some(at) => warning.at(at),
+            None => warning,
+        }
+    }
+}
+
+fn location(problem: &Diagnostic) -> Option<Span> {
+    problem.labels().first().map(|label| label.span)
 }
 
 fn unmerged(package: &Package, form: Layout, kinship: Relation) -> BTreeMap<&Path, Unmerged<'_>> {
     let unread = package.others().iter().filter_map(|file| {
-        let why = format!("does not parse ({})", file.problem.as_ref()?.message());
-        Some((form.path(&file.relative), Unmerged { path: &file.path, code: Code::Syntax, why }))
+        let problem = file.problem.as_ref()?;
+        let (why, at) = (format!("does not parse ({})", problem.message()), location(problem));
+        Some((form.path(&file.relative), Unmerged { path: &file.path, code: Code::Syntax, why, at }))
     });
     let read = package.files().iter().filter_map(|file| {
         let (code, why) = match plain_reason(file, form, kinship)? {
@@ -112,7 +131,8 @@ fn unmerged(package: &Package, form: Layout, kinship: Relation) -> BTreeMap<&Pat
             }
             PlainReason::NoKind => return None,
         };
-        Some((form.path(&file.relative), Unmerged { path: &file.path, code, why }))
+        let at = file.definition_problem().filter(|_| code == Code::MissingField).and_then(location);
+        Some((form.path(&file.relative), Unmerged { path: &file.path, code, why, at }))
     });
     unread.chain(read).collect()
 }
@@ -121,9 +141,8 @@ fn unmerged(package: &Package, form: Layout, kinship: Relation) -> BTreeMap<&Pat
 pub(super) fn line_merge_warnings(packages: &[&Package], form: Layout) -> Vec<Diagnostic> {
     let mut warnings: BTreeMap<&Path, Diagnostic> = BTreeMap::new();
     for package in packages.iter().rev() {
-        for (relative, Unmerged { path, code, why }) in unmerged(package, form, Relation::Descendant) {
-            let message = format!("{} {why}, so it is merged line by line", path.display());
-            warnings.entry(relative).or_insert_with(|| Diagnostic::warning(code, message));
+        for (relative, file) in unmerged(package, form, Relation::Descendant) {
+            warnings.entry(relative).or_insert_with(|| file.warning("it is merged line by line"));
         }
     }
     warnings.into_values().collect()
@@ -139,11 +158,7 @@ pub(super) fn replacement_warnings([source, dest]: [&Package; 2], form: Layout) 
         let (source, dest) = (source.get(path), dest.get(path));
         source.is_some() && dest.is_some() && source != dest
     });
-    let warnings = unmerged_files.into_values().map(|Unmerged { path, code, why }| {
-        let message = format!("{} {why}, so the source's file replaces it", path.display());
-        Diagnostic::warning(code, message)
-    });
-    warnings.collect()
+    unmerged_files.into_values().map(|file| file.warning("the source's file replaces it")).collect()
 }
 
 fn contents(package: &Package, form: Layout) -> BTreeMap<&Path, &[u8]> {

@@ -340,8 +340,7 @@ impl PackageReader<'_> {
         let options = WalkOptions { links: LinkPolicy::Keep, hidden, max_depth: usize::MAX };
         let mut found = FoundFiles::default();
         for walked in TreeWalk::new(self.tree, directory, options) {
-            let WalkEntry { path, kind, .. } =
-                walked.map_err(|e| Diagnostic::error(Code::Io, e.to_string()))?;
+            let WalkEntry { path, kind, .. } = walked.map_err(|error| error.diagnostic())?;
             let followed = || self.tree.kind(&directory.join(&path)).unwrap_or(kind);
             let is_link = kind == FileKind::Link && scope == ReadScope::Manifests;
             match if is_link { followed() } else { kind } {

@@ -35,6 +35,8 @@ pub enum Expected<'c> {
     Missing,
     /// The file is unchanged since it was read.
     Read(&'c FileStamp),
+    /// The file has this text, in any encoding. A missing file has the empty one.
+    Text(&'c str),
 }
 
 /// The result of recovering an interrupted write.

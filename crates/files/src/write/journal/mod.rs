@@ -59,7 +59,7 @@ pub fn recover(directory: &Path, waiting: LockMode) -> Result<Recovery> {
     if fs::symlink_metadata(root.join(JOURNAL)).is_err() {
         return Ok(Recovery::Nothing);
     }
-    Journal::open(&root, waiting)?.recover()
+    Journal::open(&root, waiting, &root)?.recover()
 }
 
 /// Completes or rolls back an interrupted write in a directory or in a parent directory. If it were completed later, it
@@ -69,7 +69,7 @@ pub fn recover(directory: &Path, waiting: LockMode) -> Result<Recovery> {
 /// The errors of [`recover`].
 pub fn recover_directory_and_parents(directory: &Path) -> Result<()> {
     match find_interrupted(directory) {
-        Some(root) => Journal::open(&root, LockMode::Wait)?.recover().map(drop),
+        Some(root) => Journal::open(&root, LockMode::Wait, &root)?.recover().map(drop),
         None => Ok(()),
     }
 }
@@ -104,7 +104,8 @@ fn find_interrupted(directory: &Path) -> Option<PathBuf> {
 fn change_all(directory: &Path, changes: &[FileChange<'_>]) -> Result<()> {
     let root = real(directory)?;
     recover_directory_and_parents(&root)?;
-    let journal = Journal::open(&root, LockMode::Wait)?;
+    let first = changes.first().map_or(directory, |change| change.path);
+    let journal = Journal::open(&root, LockMode::Wait, first)?;
     if journal.is_pending() {
         // Another program was just interrupted, or the journal is invalid.
         journal.recover()?;
@@ -175,11 +176,16 @@ struct Journal<'r> {
 }
 
 impl<'r> Journal<'r> {
-    fn open(root: &'r Path, waiting: LockMode) -> Result<Self> {
+    /// Opens the journal. `written` is named in the error for a directory in which nothing can be created.
+    fn open(root: &'r Path, waiting: LockMode, written: &Path) -> Result<Self> {
         let path = root.join(JOURNAL);
-        let failed = |error: io::Error| with_unchanged_note(write_error(&path, &error));
+        let failed = |error: io::Error| {
+            let is_denied =
+                matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem);
+            with_unchanged_note(write_error(if is_denied { written } else { &path }, &error))
+        };
         loop {
-            if let Some(journal) = Self::try_open(root, &path).map_err(failed)? {
+            if let Some(journal) = Self::try_open(root, &path).map_err(&failed)? {
                 return Ok(journal);
             }
             if waiting == LockMode::Try {

@@ -18,7 +18,8 @@ use super::change::{Expected, FileChange};
 use super::commit::{new_content_name, old_content_name};
 use super::list::{ChangeMode, Changes, ListedChange};
 use crate::tree::may_run;
-use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
+use smp_text::yaml::decode;
 
 /// The number of files that are flushed to disk in parallel. Each flush takes milliseconds, and the disk combines
 /// concurrent ones.
@@ -47,11 +48,16 @@ enum FileIdentity<'p> {
 
 impl Expected<'_> {
     /// Returns true if the current file is in the expected state.
-    fn is(&self, current: Option<&Metadata>) -> bool {
+    fn is(&self, path: &Path, current: Option<&Metadata>) -> bool {
         match self {
             Self::Anything => true,
             Self::Missing => current.is_none(),
             Self::Read(stamp) => current.is_some_and(|current| stamp.matches(current)),
+            Self::Text(text) if current.is_none() => text.is_empty(),
+            Self::Text(text) => {
+                let current = fs::read(path).ok().and_then(|bytes| decode(bytes).ok());
+                current.is_some_and(|current| current == *text)
+            }
         }
     }
 }
@@ -88,10 +94,17 @@ pub(super) struct Plan<'c> {
 pub(super) fn plan<'c>(changes: &'c [FileChange<'c>], root: &Path) -> Result<Plan<'c>> {
     let mut plan = Plan { changes: Vec::with_capacity(changes.len()), directories: Vec::new() };
     let mut created = FxHashSet::default();
+    let mut problems = Problems::default();
     for change in changes {
         let missing = missing_directories(change.path).map_err(|error| not_changed(change.path, &error))?;
         let resolved = match missing.first() {
-            None => resolve_path(change)?,
+            None => match resolve_path(change) {
+                Ok(resolved) => resolved,
+                Err(problem) => {
+                    problems.add(problem);
+                    continue;
+                }
+            },
             Some(_) if change.content.is_none() => None,
             Some(_) => change
                 .path
@@ -100,7 +113,7 @@ pub(super) fn plan<'c>(changes: &'c [FileChange<'c>], root: &Path) -> Result<Pla
                 .map(|(directory, name)| (directory.join(name), None)),
         };
         let current = resolved.as_ref().and_then(|(_, old)| old.as_ref());
-        if !change.expected.is(current) {
+        if !change.expected.is(change.path, current) {
             return Err(changed_in_between(change.path));
         }
         let Some((path, old)) = resolved else { continue };
@@ -108,6 +121,7 @@ pub(super) fn plan<'c>(changes: &'c [FileChange<'c>], root: &Path) -> Result<Pla
         plan.directories.extend(missing.into_iter().filter(|directory| created.insert(directory.clone())));
         plan.changes.push(resolved);
     }
+    problems.into_result(())?;
     check_distinct(&plan.changes)?;
     plan.changes.retain(|resolved| !resolved.is_done());
     Ok(plan)

@@ -26,6 +26,7 @@ use super::root::Root;
 use super::schemas::{BuiltInSchema, schema_from_openapi};
 use super::tree::{Item, Plugins, Tree};
 use crate::resource::{Resource, ResourceSet};
+use smp_files::clean_path;
 use smp_merge::merge::MergeOptions;
 use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, WithWarnings};
@@ -221,7 +222,7 @@ impl TargetBuild<'_> {
         match step {
             Step::Resource(path, item) => {
                 let writer = writers.resource(path, &item);
-                self.resource(item, path, root, so_far)?;
+                self.resource(item, path, root, so_far).map_err(|problem| listed_twice(problem, path, k))?;
                 so_far.resources.record(&writer);
             }
             Step::Component(path, tree) => {
@@ -357,6 +358,22 @@ fn listed_kustomization_error(error: Diagnostic, path: &str) -> Diagnostic {
     };
     let at = error.labels().first().map(|label| label.span).unwrap_or_default();
     Diagnostic::error(error.code(), format!("`{path}` is a kustomization, not a resource")).at(at).help(help)
+}
+
+/// Returns the error for an entry that repeats an earlier one, if that is why its resources exist already.
+fn listed_twice(problem: Diagnostic, path: &Spanned<String>, kustomization: &Kustomization) -> Diagnostic {
+    let cleaned = clean_path(Path::new(path.as_str()));
+    let mut before = kustomization.resources.iter().take_while(|entry| entry.span != path.span);
+    match before.find(|entry| clean_path(Path::new(entry.as_str())) == cleaned) {
+        Some(first) if problem.code() == Code::DuplicateResource => {
+            let message = format!("`{}` is listed twice under `resources`", without_secrets(path));
+            Diagnostic::error(Code::DuplicateResource, message)
+                .label(path.span, "second entry")
+                .label(first.span, "first entry")
+                .help("remove one of the entries")
+        }
+        _ => problem,
+    }
 }
 
 /// Adds the entry and the kustomization through which a problem was reached.

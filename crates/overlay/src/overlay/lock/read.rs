@@ -131,6 +131,7 @@ fn document(sources: &SourceMap, source: SourceId) -> Result<(Value, Node)> {
         let at = offset(&text, error.line(), error.column());
         Diagnostic::error(Code::Syntax, format!("lock file is not valid JSON: {error}"))
             .at(Span::new(source, at, at))
+            .help("create the lock file again with `kubectl smp lock`")
     })?;
     Ok((values, parse_one(sources, source, ParseOptions::default())?))
 }

@@ -121,7 +121,7 @@ impl Root {
             WalkError::Io { path, cause } => {
                 read_error(format_args!("`{}`", self.reader.shown(path).display()), cause)
             }
-            WalkError::Loop { .. } => Diagnostic::error(Code::Io, error.to_string()),
+            WalkError::Loop { .. } => error.diagnostic(),
         }
     }
 

@@ -13,9 +13,8 @@ const MANY: usize = 4;
 /// The number of other messages whose locations are shown.
 const LOCATED: usize = 3;
 
-/// Returns the diagnostics in order. A group of equal diagnostics is replaced by its first one. Equal diagnostics
-/// differ only in main location, resource, field and target. Conflicts are never grouped, since each of them must be
-/// resolved separately.
+/// Returns the diagnostics in order, with groups of equal ones replaced by their first. Equal ones differ only in
+/// main location, resource, field and target, and those about files in the name of the file. Conflicts are never grouped, since each must be resolved separately.
 pub(super) fn grouped<'d>(
     problems: &'d [Diagnostic],
     layout: &MessageLayout<'_>,
@@ -32,13 +31,22 @@ pub(super) fn grouped<'d>(
     shown.collect()
 }
 
-/// The properties that equal messages have in common.
-type Key<'d> = (&'d str, &'d str, &'d str, Option<&'d str>, &'d [String], &'d [Label]);
+/// The properties that equal messages share.
+type Key<'d> = (&'d str, &'d str, Cow<'d, str>, Option<&'d str>, &'d [String], &'d [Label]);
 
 fn key(problem: &Diagnostic) -> Key<'_> {
     let (severity, code) = (problem.severity().name(), problem.code().name());
     let others = problem.labels().get(1..).unwrap_or_default();
-    (severity, code, problem.message(), problem.help_text(), problem.notes(), others)
+    let (message, notes) = match problem.code() {
+        Code::Io => (without_names(problem.message()), Default::default()),
+        _ => (problem.message().into(), problem.notes()),
+    };
+    (severity, code, message, problem.help_text(), notes, others)
+}
+
+/// Returns a message without the names in backticks.
+fn without_names(message: &str) -> Cow<'_, str> {
+    message.split('`').step_by(2).collect::<Vec<_>>().join("`").into()
 }
 
 /// Returns the note about the other messages: `and 66 more: b.yaml:3:5, c.yaml:3:5, d.yaml:3:5, ...`.

@@ -39,7 +39,9 @@ impl EventError {
 pub(in crate::yaml) const UNKNOWN_ANCHOR: &str = "undefined alias";
 /// The message for a second `key: value` in the value of a key, or for one with another indentation.
 pub(in crate::yaml) const MISPLACED_KEY: &str = "a `key: value` is not allowed here";
-/// The message for a list or map in brackets that is not closed. The position may be that of the text after it.
+/// The message for text behind the end of a document, such as a second JSON object.
+pub(in crate::yaml) const SECOND_DOCUMENT: &str = "did not find expected <document start>";
+/// The message for a list or map in brackets that is not closed. The position may be that of the text behind it.
 pub(in crate::yaml) const UNCLOSED_BRACKET: &str =
     "a list or map in brackets is not closed, or lacks a comma between two entries";
 /// The message for a quoted string that is not closed. The position may be that of the text after it.

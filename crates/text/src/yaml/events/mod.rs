@@ -24,7 +24,9 @@ mod tabs;
 mod tests;
 mod tokens;
 
-pub(super) use error::{EventError, MISPLACED_KEY, UNCLOSED_BRACKET, UNCLOSED_QUOTE, UNKNOWN_ANCHOR};
+pub(super) use error::{
+    EventError, MISPLACED_KEY, SECOND_DOCUMENT, UNCLOSED_BRACKET, UNCLOSED_QUOTE, UNKNOWN_ANCHOR,
+};
 pub(super) use event::{CommentEvents, EventOptions, EventPosition, Receiver};
 #[cfg(feature = "compare-readers")]
 pub use fast::compare_readers;

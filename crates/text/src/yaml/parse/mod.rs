@@ -22,8 +22,8 @@ use granit_parser::Event;
 use self::builder::{TreeBuilder, too_deep};
 use super::directives::check_separators;
 use super::events::{
-    CommentEvents, EventError, EventOptions, EventPosition, MISPLACED_KEY, Receiver, UNCLOSED_BRACKET,
-    UNCLOSED_QUOTE, UNKNOWN_ANCHOR, read_events,
+    CommentEvents, EventError, EventOptions, EventPosition, MISPLACED_KEY, Receiver, SECOND_DOCUMENT,
+    UNCLOSED_BRACKET, UNCLOSED_QUOTE, UNKNOWN_ANCHOR, read_events,
 };
 use super::node::Node;
 use super::secrets;
@@ -162,6 +162,13 @@ fn syntax_error(id: SourceId, text: &str, message: &str, at: usize) -> Diagnosti
         return diagnostic.help("indent with spaces: YAML does not allow tabs in the indentation");
     }
     match message {
+        _ if text.get(at..).is_some_and(|rest| rest.starts_with('\0')) => {
+            diagnostic.help("remove the NUL character; a binary file cannot be read as YAML")
+        }
+        SECOND_DOCUMENT => diagnostic.help(
+            "the document ends before this: separate documents, also in JSON files, by a line `---`, and indent \
+             continued values",
+        ),
         MISPLACED_KEY => diagnostic.help("align the keys of a map, and quote a value that contains `: `"),
         UNKNOWN_ANCHOR => {
             let alias = text.get(at..).unwrap_or_default().trim_start_matches('*');
