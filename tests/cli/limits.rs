@@ -118,11 +118,12 @@ fn bases_of_many_targets_are_built_once_with_histories() {
         ("base/a.yaml", CONFIG_MAP),
         ("deep/kustomization.yaml", "resources: [c.yaml]\ncommonLabels: {a: b}\n"),
         ("deep/c.yaml", &CONFIG_MAP.replace("name: a", "name: c")),
-        ("more/kustomization.yaml", "kind: Component\nresources: [../deep]\nnameSuffix: -c\n"),
+        ("more/kustomization.yaml", "kind: Component\nnameSuffix: -c\n"),
         ("dev/kustomization.yaml", "resources: [../base]\nnameSuffix: -dev\n"),
         ("prod/kustomization.yaml", "namePrefix: p-\nresources:\n- ../base/\n- ../one\n"),
         ("one/kustomization.yaml", "resources: [../deep]\nnamePrefix: one-\n"),
-        ("two/kustomization.yaml", "resources: [../deep, ../one]\ncomponents: [../more]\n"),
+        ("three/kustomization.yaml", "resources: [../deep]\nnamePrefix: three-\n"),
+        ("two/kustomization.yaml", "resources: [../one, ../three]\ncomponents: [../more]\n"),
     ];
     let tree = Arc::new(MemoryTree::new(files).expect("distinct"));
     let build = |targets| {
