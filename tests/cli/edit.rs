@@ -93,7 +93,8 @@ fn lost_markers_of_flux_are_reported() {
     assert!(text().contains("newTag: \"2.0\" # {\"$imagepolicy\""), "{}", text());
 
     // The marker of a tag would make Flux write a tag to the digest.
-    let output = smp(directory.path(), &["edit", "set", "image", "web@sha256:1"]);
+    let digest = format!("web@sha256:{}", "1".repeat(64));
+    let output = smp(directory.path(), &["edit", "set", "image", &digest]);
     insta::assert_snapshot!(stderr(&output), @r#"
     note: the comment `# {"$imagepolicy": "flux-system:web:tag"}` was removed: write the marker of the new field behind it, so that Flux updates it
     kustomization.yaml: changed
@@ -581,4 +582,25 @@ fn several_printed_files_are_separate_documents() {
         "{}",
         stderr(&output)
     );
+}
+
+#[test]
+fn invalid_images_are_set_with_a_warning() {
+    let directory = temp_dir(&[("kustomization.yaml", "images: []\n")]);
+    let set = |image: &str| stderr(&smp(directory.path(), &["edit", "set", "image", image]));
+    let warned = set("a:b c");
+    assert!(
+        warned.contains("warning[invalid-image]: no container runtime accepts the image tag `b c`"),
+        "{warned}"
+    );
+    for (image, part) in [("a=ghcr.io/Foo/a", "name `ghcr.io/Foo/a`"), ("a@sha256:b", "digest `sha256:b`")] {
+        let warned = set(image);
+        assert!(warned.contains(&format!("accepts the image {part}")), "{warned}");
+    }
+    for image in ["a=*:2", "a:$(TAG)", "a=*@*"] {
+        let warned = set(image);
+        assert!(!warned.contains("invalid-image"), "{warned}");
+    }
+    let kustomize = smp(directory.path(), &["kustomize", "edit", "set", "image", "a:b c"]);
+    assert!(!stderr(&kustomize).contains("invalid-image"), "{}", stderr(&kustomize));
 }

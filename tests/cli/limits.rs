@@ -9,11 +9,13 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 use smp_files::MemoryTree;
+use smp_inspect::explain::{Blamer, blame_to_json_parts, build_tree, tree_to_json};
+use smp_merge::cause::Write;
 use smp_merge::patch::parse_json_patch;
-use smp_overlay::overlay::{BuildOptions, Builder, ChainPurpose, LockSource, Targets};
+use smp_overlay::overlay::{BuildOptions, Builder, Built, ChainPurpose, Histories, LockSource, Targets};
 use smp_overlay::resource::Resource;
 use smp_overlay::schema_chain::{ChainSources, SchemaChain, SchemaChoice};
-use smp_text::diagnostic::{Code, Result};
+use smp_text::diagnostic::{Code, Diagnostic, MessageFormat, MessageRenderer, Result};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Node, ParseOptions, parse_documents, to_documents, to_json};
 
@@ -28,7 +30,10 @@ type Files = Vec<(String, String)>;
 
 fn builder(files: Files, targets: Targets) -> Builder {
     let tree = Arc::new(MemoryTree::new(files).expect("distinct"));
-    let mut options = BuildOptions::default().tree(tree);
+    builder_with(BuildOptions::default().tree(tree), SourceMap::default(), targets)
+}
+
+fn builder_with(mut options: BuildOptions, sources: SourceMap, targets: Targets) -> Builder {
     options.offline = true;
     options.cache = Some("/nonexistent".into());
     options.lock = LockSource::Ignore;
@@ -39,7 +44,7 @@ fn builder(files: Files, targets: Targets) -> Builder {
             ChainSources { hermetic, offline: true, ..ChainSources::default() },
         )
     };
-    Builder::with_chain(SourceMap::default(), options, Box::new(chain), targets).expect("made")
+    Builder::with_chain(sources, options, Box::new(chain), targets).expect("made")
 }
 
 fn text(builder: &Builder, target: &str) -> Result<String> {
@@ -101,6 +106,51 @@ fn many_targets_of_a_deep_chain_build_in_parallel() {
     for text in texts {
         assert_eq!(text.expect("builds"), CONFIG_MAP);
     }
+}
+
+#[test]
+fn bases_of_many_targets_are_built_once_with_histories() {
+    let files = [
+        (
+            "base/kustomization.yaml",
+            "resources: [../deep, a.yaml]\nnamePrefix: b-\nimages: [{name: x, newTag: z}]\n",
+        ),
+        ("base/a.yaml", CONFIG_MAP),
+        ("deep/kustomization.yaml", "resources: [c.yaml]\ncommonLabels: {a: b}\n"),
+        ("deep/c.yaml", &CONFIG_MAP.replace("name: a", "name: c")),
+        ("more/kustomization.yaml", "kind: Component\nnameSuffix: -c\n"),
+        ("dev/kustomization.yaml", "resources: [../base]\nnameSuffix: -dev\n"),
+        ("prod/kustomization.yaml", "namePrefix: p-\nresources:\n- ../base/\n- ../one\n"),
+        ("one/kustomization.yaml", "resources: [../deep]\nnamePrefix: one-\n"),
+        ("three/kustomization.yaml", "resources: [../deep]\nnamePrefix: three-\n"),
+        ("two/kustomization.yaml", "resources: [../one, ../three]\ncomponents: [../more]\n"),
+    ];
+    let tree = Arc::new(MemoryTree::new(files).expect("distinct"));
+    let build = |targets| {
+        let sources = SourceMap::default();
+        let options =
+            BuildOptions { histories: Histories::Enabled, ..BuildOptions::default().tree(tree.clone()) };
+        (builder_with(options, sources.clone(), targets), sources)
+    };
+    let shown = |built: &Built, sources: &SourceMap| {
+        let renderer = MessageRenderer::new(sources, MessageFormat::Text);
+        let tree = tree_to_json(&build_tree(built, sources, &renderer)).expect("JSON");
+        let blame = blame_to_json_parts(&Blamer::new(built, sources, &renderer)).expect("JSON").concat();
+        format!("{tree}\n{blame}\n{:?}", built.warnings.iter().map(Diagnostic::to_string).collect::<Vec<_>>())
+    };
+    let (shared, sources) = build(Targets::Many);
+    let targets = ["dev", "prod", "base", "two", "deep", "one", "two", "prod"];
+    let built = targets.map(|target| shared.build(Path::new(target)).expect("builds"));
+    for (target, built) in targets.iter().zip(&built) {
+        let (alone, own) = build(Targets::One);
+        let alone = alone.build(Path::new(target)).expect("builds");
+        assert_eq!(shown(built, &sources), shown(&alone, &own), "{target}");
+    }
+    let first_step = |built: &Built| {
+        let history = built.resources.as_slice()[0].history.as_deref().expect("a history");
+        Arc::clone(history.root().leaves().next().and_then(<[Write]>::last).expect("a value").by.writer())
+    };
+    assert!(Arc::ptr_eq(&first_step(&built[0]), &first_step(&built[1])), "built twice");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::proof::build;
 use smp_files::{DiskTree, FileTree as _};
+use smp_inspect::check::{InvalidImagePart, code_by_name, invalid_image_part};
 use smp_inspect::explain::image_fields;
 use smp_merge::schema::{Schema, find_kind};
 use smp_overlay::edit::{ImageEdit, PatchedObject, image_name, text_without};
@@ -40,6 +41,22 @@ pub(super) fn images(directory: &Path, edits: &[ImageEdit]) -> WithWarnings<Vec<
     });
     let resolved = resolved.collect();
     WithWarnings { value: resolved, warnings }
+}
+
+/// Returns a warning for each edit with a name, tag or digest that no container runtime accepts.
+pub(super) fn invalid_images(edits: &[ImageEdit]) -> impl Iterator<Item = Diagnostic> {
+    edits.iter().filter_map(|ImageEdit { new_name, new_tag, digest, .. }| {
+        let parts = [(":", new_tag), ("@", digest)].map(|(sign, part)| match part.as_str() {
+            "" | "*" => String::new(),
+            part => format!("{sign}{part}"),
+        });
+        // The name in the manifests is replaced, or is a regular expression.
+        let name = if matches!(new_name.as_str(), "" | "*") { "name" } else { new_name };
+        let image = format!("{name}{}", parts.concat());
+        let InvalidImagePart { part, text, help } = invalid_image_part(&image)?;
+        let message = format!("no container runtime accepts the image {part} `{text}`");
+        Some(Diagnostic::warning(code_by_name("invalid-image")?, message).help(help))
+    })
 }
 
 /// Returns the name and new name of each entry of `images`.

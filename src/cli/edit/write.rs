@@ -157,7 +157,8 @@ fn print_edited(edited: &[EditedKustomization]) -> std::result::Result<(), Failu
 fn resolved(directory: &Path, edit: &Edit, options: EditOptions) -> WithWarnings<Edit> {
     match edit {
         Edit::SetImages(edits) if !options.as_kustomize => {
-            let WithWarnings { value, warnings } = lookup::images(directory, edits);
+            let WithWarnings { value, mut warnings } = lookup::images(directory, edits);
+            warnings.extend(lookup::invalid_images(edits));
             WithWarnings { value: Edit::SetImages(value), warnings }
         }
         other => WithWarnings { value: other.clone(), warnings: Vec::new() },

@@ -354,3 +354,66 @@ configMapGenerator:
     let lines: Vec<&str> = all.iter().filter_map(|reported| reported.split(':').next_back()).collect();
     assert!(lines.contains(&"4") && lines.contains(&"6") && lines.contains(&"10"), "{all:?}");
 }
+
+#[test]
+fn images_that_no_runtime_accepts_are_reported_where_they_were_written() {
+    let pod = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  initContainers:
+  - {name: a, image: 'foo:bar:baz'}
+  - {name: b, image: $(IMAGE)}
+  - {name: c, image: IMAGE_PLACEHOLDER}
+  containers:
+  - {name: d, image: nginx}
+  - {name: e, image: 'nginx:1'}
+  - {name: f, image: app}
+  - {name: g, image: 'nginx: 1.0'}
+  - {name: h, image: side}
+  - {name: i, image: ghcr.io/Foo/y}
+  volumes:
+  - {name: v, image: {reference: 'ghcr.io/Foo/x:1'}}
+";
+    let base = "\
+resources: [pod.yaml]
+images:
+- {name: app, newTag: v1, newName: ghcr.io/Foo/app}
+- name: side
+  digest: abc
+";
+    let overlay = "\
+resources: [../base]
+images:
+- name: nginx
+  newTag: nginx:1
+- name: ghcr.io/Foo/app
+  newTag: v2
+- name: ghcr.io/Foo/y
+  newName: ghcr.io/foo/y
+";
+    let home = temp_dir(&[
+        ("base/pod.yaml", pod),
+        ("base/kustomization.yaml", base),
+        ("over/kustomization.yaml", overlay),
+    ]);
+    let invalid = |line: &str| format!("invalid-image {line}");
+    let in_base = [
+        "base/kustomization.yaml:3",
+        "base/kustomization.yaml:5",
+        "base/pod.yaml:6",
+        "base/pod.yaml:13",
+        "base/pod.yaml:17",
+    ];
+    // The overlay corrects the name at line 15.
+    let both: Vec<String> =
+        in_base.iter().chain(&["over/kustomization.yaml:4"]).map(|line| invalid(line)).collect();
+    let (mut found, status) = check_findings(home.path(), &["base", "over"]);
+    found.sort();
+    let mut want = both;
+    want.sort();
+    assert_eq!((found, status), (want, Some(1)));
+    let (found, _) = check_findings(home.path(), &["base"]);
+    assert!(found.contains(&invalid("base/pod.yaml:15")), "{found:?}");
+}

@@ -310,3 +310,44 @@ patches:
     ");
     assert!(!tree.contains("matches nothing"), "{tree}");
 }
+
+#[test]
+fn documents_of_plain_overlays_are_checked_as_patches() {
+    let spec = |fields: &str| {
+        let kind = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n";
+        format!("{kind}spec:\n  replicas: 1\n  template:\n    spec:\n      containers:\n{fields}")
+    };
+    let container = "      - name: web\n        image: nginx\n        env: [{name: DB_HOST, value: a}]\n";
+    let labels = "  selector: {matchLabels: {app: web}}\n";
+    let base = spec(container)
+        .replace("  template:\n", &format!("{labels}  template:\n    metadata: {{labels: {{app: web}}}}\n"));
+    let home = temp_dir(&[
+        ("base/web.yaml", &base),
+        ("base/pod.yaml", &POD.replace("name: web}", "name: other}")),
+        ("container/web.yaml", &spec("      - {name: wbe, image: nginx}\n")),
+        ("variable/web.yaml", &spec("      - name: web\n        env: [{name: DB_HOTS, value: b}]\n")),
+        ("nothing/web.yaml", &base),
+        ("image/web.yaml", &base.replace("nginx", "nginx:2")),
+        ("order/web.yaml", &spec("      - {name: side, image: x}\n      - {name: web}\n")),
+        ("delete/web.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n$patch: delete\n"),
+        ("added/pod.yaml", POD),
+    ]);
+    let table: [(&str, &[&str]); 7] = [
+        ("container", &["similar-key container/web.yaml:9"]),
+        ("variable", &["similar-key variable/web.yaml:10"]),
+        ("nothing", &["no-effect nothing/web.yaml:1"]),
+        ("image", &[]),
+        ("order", &[]),
+        ("delete", &[]),
+        ("added", &[]),
+    ];
+    for (target, want) in table {
+        assert_eq!(check_findings(home.path(), &[target]).0, want, "{target}");
+    }
+    let output = stdout(&run(home.path(), &["check", "nothing", "-o", "short"]));
+    assert_eq!(
+        output,
+        "nothing/web.yaml:1:1: warning[no-effect]: the document changes nothing: its values are already set, or what \
+         it removes does not exist\n"
+    );
+}

@@ -15,6 +15,14 @@ use smp_validate::ViolationCause;
 /// The build steps that rename objects and the references to them.
 const RENAMING: [&str; 5] = ["namePrefix", "nameSuffix", "namespace", "nameHash", "nameReference"];
 
+/// The step that merges a document of a plain overlay.
+pub(super) const OVERLAY: &str = "overlay";
+
+/// Returns true if a step is a patch: one of a kustomization, or a document of a plain overlay.
+pub(super) fn is_patch(step: &str) -> bool {
+    step.starts_with("patches") || step == OVERLAY
+}
+
 /// Determines the locations of the causes of findings.
 pub(super) struct Causes<'c> {
     sources: &'c SourceMap,

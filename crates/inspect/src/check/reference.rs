@@ -133,6 +133,37 @@ pub(super) fn pod_containers(resource: &Resource) -> Vec<PodContainer<'_>> {
     .collect()
 }
 
+/// An image of a Pod.
+pub(super) struct PodImage<'n> {
+    /// The image.
+    pub node: &'n Node,
+    /// The field names and list positions that lead to it.
+    pub path: Vec<SmolStr>,
+    /// The field path.
+    pub field: String,
+}
+
+/// Returns the images of the containers and image volumes of a workload or Pod.
+pub(super) fn pod_images(resource: &Resource) -> Vec<PodImage<'_>> {
+    let Some(PodTemplate { spec, path, .. }) = pod_template(resource) else { return Vec::new() };
+    let fields: [(&str, &[&str]); 4] = [
+        ("containers", &["image"]),
+        ("initContainers", &["image"]),
+        ("ephemeralContainers", &["image"]),
+        ("volumes", &["image", "reference"]),
+    ];
+    let all = fields
+        .into_iter()
+        .flat_map(|(list, below)| entries(spec.get(list)).map(move |(i, entry)| (list, i, entry, below)));
+    all.filter_map(|(list, i, entry, below)| {
+        let index = i.to_string();
+        let steps = path.split('.').chain([list, &index]).chain(below.iter().copied());
+        let field = format!("{path}.{list}[{}].{}", shown(i, entry), below.join("."));
+        Some(PodImage { node: entry.get_path(below)?, path: steps.map(SmolStr::new).collect(), field })
+    })
+    .collect()
+}
+
 /// Returns all references in an object of a built-in kind.
 fn references(resource: &Resource) -> Vec<ObjectReference<'_>> {
     let mut found = ReferenceFinder { from: resource, found: Vec::new() };

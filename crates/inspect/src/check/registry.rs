@@ -25,6 +25,7 @@ static OWN: &[&Rule] = &[
     &rules::unreferenced_file::RULE,
     &rules::similar_key::RULE,
     &rules::container_without_image::RULE,
+    &rules::invalid_image::RULE,
     &rules::misspelled_directive::RULE,
     &rules::replace_missing_field::RULE,
     &rules::changed_selector::RULE,

@@ -53,6 +53,8 @@ struct DirectoryLayer {
     positions: FxHashMap<LayerKey, usize>,
     /// Deleted resources, each with the patch that deleted it.
     deleted: Vec<(Resource, Arc<Writer>)>,
+    /// The steps that merged documents into manifests.
+    writers: Vec<Arc<Writer>>,
 }
 
 impl DirectoryLayer {
@@ -187,6 +189,7 @@ impl Directories<'_> {
         layer.resources.into_iter().flatten().try_for_each(|r| resources.append(r))?;
         if self.context.keeps_histories() {
             resources.keep_histories();
+            layer.writers.iter().for_each(|writer| resources.record(writer));
             layer.deleted.into_iter().for_each(|(resource, by)| resources.record_deleted(resource, &by));
         }
         Ok(Built { resources, warnings, outline })
@@ -303,6 +306,7 @@ impl Directories<'_> {
                     history.record_selection(&writer);
                 }
                 resource.record(&writer);
+                layer.writers.push(writer);
             } else if let Some(resource) = layer.resources[i].take() {
                 layer.deleted.push((resource, writer("overlay", patch.node())));
             }

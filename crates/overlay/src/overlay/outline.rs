@@ -10,8 +10,10 @@ use rustc_hash::FxHashSet;
 use serde::Serialize;
 use smol_str::SmolStr;
 
+use super::repo_spec::without_secrets;
 use smp_merge::cause::Writer;
 use smp_text::source::Span;
+use smp_text::yaml::Spanned;
 
 /// The kind of a part of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -172,10 +174,27 @@ impl BuildOutline {
     }
 }
 
+/// A position in a recorded outline.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OutlinePosition {
+    parts: usize,
+    checkouts: usize,
+}
+
+/// The outline of a directory, for all targets that use it.
+#[derive(Debug, Default)]
+pub(super) struct OutlineBody {
+    /// The parts, beginning with the directory itself.
+    parts: Vec<OutlinePart>,
+    checkouts: Vec<OutlineCheckout>,
+}
+
 /// Records an outline while a target is built.
 #[derive(Debug, Default)]
 pub(super) struct OutlineRecorder {
     outline: BuildOutline,
+    /// The repositories of the directories, in build order.
+    checkouts: Vec<OutlineCheckout>,
     /// The indices of the directories that are being built.
     open: Vec<usize>,
     /// The directories that were already built.
@@ -203,9 +222,46 @@ impl OutlineRecorder {
 
     /// Records the repository that contains the directory.
     pub(super) fn add_checkout(&mut self, checkout: Option<OutlineCheckout>) {
-        if let Some(checkout) = checkout {
-            self.outline.add_checkout(checkout);
+        self.checkouts.extend(checkout);
+    }
+
+    /// Returns the position at which the next directory starts.
+    pub(super) fn position(&self) -> OutlinePosition {
+        OutlinePosition { parts: self.outline.parts.len(), checkouts: self.checkouts.len() }
+    }
+
+    /// Returns what was recorded for the directory that started at a position and has ended. Returns `None` if
+    /// it depends on what the target built before, such as a directory that is repeated.
+    pub(super) fn body(&self, start: OutlinePosition) -> Option<OutlineBody> {
+        let parts = self.outline.parts.get(start.parts..).filter(|parts| !parts.is_empty())?;
+        let own = parts.iter().filter(|part| !part.is_repeated).filter_map(|part| part.directory.as_ref());
+        let own: FxHashSet<&PathBuf> = own.collect();
+        let is_own = |part: &OutlinePart| part.directory.as_ref().is_none_or(|path| own.contains(path));
+        (!self.in_configurations && parts.iter().all(is_own)).then(|| OutlineBody {
+            parts: parts.to_vec(),
+            checkouts: self.checkouts.get(start.checkouts..).unwrap_or_default().to_vec(),
+        })
+    }
+
+    /// Adds a directory that another target built, with the entry that refers to it. Returns false if it has to
+    /// be built again, because the steps of a repeated directory must differ from those before.
+    pub(super) fn reuse(&mut self, body: &OutlineBody, entry: &Spanned<String>) -> bool {
+        let directories = || body.parts.iter().filter_map(|part| part.directory.as_ref());
+        let is_new = !directories().any(|path| self.known.contains(path));
+        let Some(first) = body.parts.first() else { return false };
+        if !is_new || self.in_configurations || self.repeated > 0 {
+            return false;
         }
+        self.known.extend(directories().cloned());
+        self.checkouts.extend(body.checkouts.iter().cloned());
+        let start = self.outline.parts.len();
+        let (outer, inner) = (self.open.len(), first.depth);
+        let at_depth = |part: &OutlinePart| OutlinePart { depth: outer + part.depth - inner, ..part.clone() };
+        self.outline.parts.extend(body.parts.iter().map(at_depth));
+        if let Some(own) = self.outline.parts.get_mut(start) {
+            (own.name, own.at) = (without_secrets(entry).into(), entry.span);
+        }
+        true
     }
 
     /// Ends the directory that was started last.
@@ -238,7 +294,8 @@ impl OutlineRecorder {
     }
 
     /// Returns the recorded outline.
-    pub(super) fn into_outline(self) -> BuildOutline {
+    pub(super) fn into_outline(mut self) -> BuildOutline {
+        self.checkouts.into_iter().for_each(|checkout| self.outline.add_checkout(checkout));
         self.outline
     }
 }

@@ -1,5 +1,6 @@
 //! Rule: a patch directive ends up as a field of the object.
 
+use crate::check::causes::{OVERLAY, is_patch};
 use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use crate::check::target::CheckedTarget;
 use crate::check::walk::FieldVisit;
@@ -64,8 +65,9 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
                 let error = Diagnostic::error(RULE.code, message).at(key.meta.span);
                 error.resource(resource.id()).field(visit.path())
             };
-            found.push(if meant == name && is_from_patch(resource, visit) {
-                if works_in_kustomizations(name) {
+            let writer = first_writer(resource, visit);
+            found.push(if meant == name && writer.is_none_or(is_patch) {
+                if writer == Some(OVERLAY) || works_in_kustomizations(name) {
                     finding(format!(
                         "directive `{name}` is left in the object: the patch replaces the value around it instead of \
                          merging it"
@@ -95,11 +97,10 @@ fn works_in_kustomizations(directive: &str) -> bool {
     [PATCH, PATCH_MERGE_KEY].contains(&directive)
 }
 
-/// Returns true if a patch wrote a field.
-fn is_from_patch(resource: &Resource, visit: &FieldVisit<'_, '_>) -> bool {
-    let value = resource.history.as_deref().and_then(|history| history.value_at(&visit.steps()));
-    let first = value.and_then(|value| value.leaves().next()).and_then(|writes| writes.last());
-    first.is_none_or(|write| write.by.name().starts_with("patches"))
+/// Returns the name of the step that first wrote a field, if it is known.
+fn first_writer<'r>(resource: &'r Resource, visit: &FieldVisit<'_, '_>) -> Option<&'r str> {
+    let value = resource.history.as_deref()?.value_at(&visit.steps())?;
+    Some(value.leaves().next()?.last()?.by.name().as_str())
 }
 
 /// Returns the directive that a field name equals or misspells, if any.

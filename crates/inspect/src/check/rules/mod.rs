@@ -7,6 +7,7 @@ pub(super) mod dangling_key;
 pub(super) mod dangling_port;
 pub(super) mod external_reference;
 pub(super) mod ignored_document;
+pub(super) mod invalid_image;
 pub(super) mod misspelled_directive;
 pub(super) mod misspelled_reference;
 pub(super) mod no_effect;

@@ -3,6 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
+use crate::check::causes::{OVERLAY, is_patch};
 use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use crate::check::target::CheckedTarget;
 use smp_merge::cause::{Cause, History, ValueHistory, Writer, WriterEntry, changes};
@@ -24,7 +25,8 @@ pub(in crate::check) static RULE: Rule = Rule {
           `commonAnnotations`, matches its target but writes values that are already set, or removes what does not exist. It looks as if the \
           entry sets the value. When the base changes, the entry silently starts to override it. An entry of \
           a base or component is reported only if it has no effect in any checked target. JSON patches with a \
-          `test` operation are never reported, because the test is a guard.",
+          `test` operation are never reported, because the test is a guard. A document of a plain overlay is reported \
+          if it changes nothing in the base; documents may repeat values of the base next to their changes.",
     suppress: Some(
         "The entry pins a value on purpose, so that a later change of the base does not take effect.",
     ),
@@ -48,8 +50,8 @@ pub(in crate::check) static RULE: Rule = Rule {
     finder: Finder::Target(find),
 };
 
-/// The fields whose entries are checked.
-const FIELDS: [&str; 9] = [
+/// The fields whose entries are checked, and the step of a document of a plain overlay.
+const FIELDS: [&str; 10] = [
     "images",
     "replicas",
     "replacements",
@@ -59,6 +61,7 @@ const FIELDS: [&str; 9] = [
     "patches",
     "patchesStrategicMerge",
     "patchesJson6902",
+    OVERLAY,
 ];
 
 /// The reported location of an entry, and its name.
@@ -69,9 +72,14 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     let mut effective = FxHashSet::default();
     for history in resources.iter().filter_map(|resource| resource.history.as_deref()) {
         record(history, &mut effective);
+        // A patch that names list entries also moves them.
         if is_reordered(history.root()) {
             effective.extend(
-                history.selecting_steps().iter().filter(|step| is_patch(step)).flat_map(|step| keys(step)),
+                history
+                    .selecting_steps()
+                    .iter()
+                    .filter(|step| is_patch(&step.name))
+                    .flat_map(|step| keys(step)),
             );
         }
     }
@@ -94,11 +102,14 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     });
     let idle = idle.filter(|(locations, name)| reported.insert((locations[0], name.clone())));
     idle.map(|(locations, name)| {
-        let message =
-            format!("{name} changes nothing: its values are already set, or what it removes does not exist");
+        let (subject, it) =
+            if name == OVERLAY { ("the document", "document") } else { (name.as_str(), "entry") };
+        let message = format!(
+            "{subject} changes nothing: its values are already set, or what it removes does not exist"
+        );
         Diagnostic::warning(RULE.code, message)
             .at(locations[0])
-            .help("remove the entry, or correct its values")
+            .help(format!("remove the {it}, or correct its values"))
     })
     .collect()
 }
@@ -123,12 +134,7 @@ fn key(cause: &Cause) -> EntryKey {
     (cause.location(), cause.name().clone())
 }
 
-/// Returns true if a step is a patch. A patch also moves the list entries that it contains.
-fn is_patch(step: &Writer) -> bool {
-    step.name.starts_with("patches")
-}
-
-/// Returns all keys with which a step may be recorded.
+/// Returns all keys by which a step may be recorded.
 fn keys(step: &Writer) -> impl Iterator<Item = EntryKey> {
     entries(step)
         .into_iter()

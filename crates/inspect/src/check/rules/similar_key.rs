@@ -1,5 +1,6 @@
 //! Rule: a patch adds a list entry whose name is similar to that of an existing entry.
 
+use crate::check::causes::is_patch;
 use crate::check::names::is_typo;
 use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use crate::check::target::CheckedTarget;
@@ -89,7 +90,7 @@ fn is_from_patch(entry: &ValueHistory) -> Option<bool> {
     let ValueHistory::Map(fields) = entry else { return None };
     let (_, name) = fields.iter().find(|(name, _)| name == KEY)?;
     let ValueHistory::Leaf(writes) = name else { return None };
-    writes.last().map(|first| first.by.name().starts_with("patches"))
+    writes.last().map(|first| is_patch(first.by.name()))
 }
 
 /// The maximum length of a list whose entries are compared with each other.

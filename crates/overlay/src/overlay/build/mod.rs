@@ -19,7 +19,7 @@ use super::kustomization::Kustomization;
 use super::load_tree::load_tree;
 use super::options::Built;
 use super::origin::OriginTracker;
-use super::outline::{OutlinePart, OutlinePartKind, OutlineRecorder};
+use super::outline::{OutlineBody, OutlinePart, OutlinePartKind, OutlineRecorder};
 use super::plan::{Step, StepCategory, plan};
 use super::repo_spec::without_secrets;
 use super::root::Root;
@@ -29,7 +29,7 @@ use crate::resource::{Resource, ResourceSet};
 use smp_files::clean_path;
 use smp_merge::merge::MergeOptions;
 use smp_merge::schema::Schema;
-use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, WithWarnings};
+use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 use smp_text::source::{Span, is_kustomization};
 use smp_text::yaml::{Node, Spanned};
 
@@ -37,6 +37,7 @@ use accumulated::Accumulated;
 pub(super) use context::BuildContext;
 use context::StepContext;
 use nesting::{VisitCounter, with_stack};
+use shared::SharedBuild;
 pub(super) use shared::SharedDirectories;
 use writers::Writers;
 
@@ -303,18 +304,28 @@ impl TargetBuild<'_> {
         // Origins and the namespace of charts depend on the including kustomization, and a schema set below remains in
         // effect. In these cases the result cannot be shared.
         let depends_on_parent = self.tracker.is_active() || tree.sets_schema() || tree.has_charts();
-        let Some(shared) =
-            self.context.built_directories.filter(|_| !depends_on_parent && !self.context.keeps_histories())
-        else {
+        let Some(shared) = self.context.built_directories.filter(|_| !depends_on_parent) else {
             return self.accumulate(tree, Some(path), Accumulated::default());
         };
-        if let Some(built) = shared.get(&tree, &self.schema) {
-            return Ok(built.into_value(&mut self.warnings));
+        let known = shared.get(&tree, &self.schema);
+        if let Some(known) = &known
+            && self.outline.as_mut().is_none_or(|outline| outline.reuse(&known.outline, path))
+        {
+            self.warnings.extend(known.warnings.iter().cloned());
+            return Ok(known.accumulated.clone());
         }
         let warnings_before = self.warnings.len();
+        let start = self.outline.as_ref().map(OutlineRecorder::position);
         let built = self.accumulate(tree.clone(), Some(path), Accumulated::default())?;
-        let warnings = self.warnings.get(warnings_before..).unwrap_or_default().to_vec();
-        shared.put(tree, self.schema.clone(), WithWarnings { value: built.clone(), warnings });
+        let outline = match (&self.outline, start) {
+            (Some(outline), Some(start)) => outline.body(start),
+            _ => Some(OutlineBody::default()),
+        };
+        if let Some(outline) = outline.filter(|_| known.is_none()) {
+            let warnings = self.warnings.get(warnings_before..).unwrap_or_default().to_vec();
+            let build = SharedBuild { accumulated: built.clone(), warnings, outline };
+            shared.put(tree, self.schema.clone(), build);
+        }
         Ok(built)
     }
 

@@ -3,25 +3,30 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rustc_hash::FxHashMap;
+
 use super::accumulated::Accumulated;
+use crate::overlay::outline::OutlineBody;
 use crate::overlay::tree::{SharedTrees, Tree};
 use smp_merge::schema::Schema;
-use smp_text::diagnostic::{Diagnostic, WithWarnings};
+use smp_text::diagnostic::Diagnostic;
 
 /// The directories of one run.
 #[derive(Debug, Default)]
 pub(in crate::overlay) struct SharedDirectories {
     trees: SharedTrees,
-    built: Mutex<Vec<SharedBuild>>,
+    /// The results by the addresses of tree and schema, which stay allocated next to their result.
+    built: Mutex<FxHashMap<(usize, usize), (Arc<Tree>, Arc<Schema>, Arc<SharedBuild>)>>,
 }
 
+/// The result of a directory, for all targets that use it.
 #[derive(Debug)]
-struct SharedBuild {
-    tree: Arc<Tree>,
-    schema: Arc<Schema>,
-    accumulated: Arc<Accumulated>,
+pub(super) struct SharedBuild {
+    pub(super) accumulated: Accumulated,
     /// The warnings, which every target that uses the directory gets.
-    warnings: Vec<Diagnostic>,
+    pub(super) warnings: Vec<Diagnostic>,
+    /// Its part of the outline; empty if histories are not kept.
+    pub(super) outline: OutlineBody,
 }
 
 impl SharedDirectories {
@@ -31,19 +36,19 @@ impl SharedDirectories {
     }
 
     /// Returns the result of a directory for a schema, if it was built.
-    pub(super) fn get(&self, tree: &Arc<Tree>, schema: &Arc<Schema>) -> Option<WithWarnings<Accumulated>> {
-        let found = {
-            let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
-            let same = |b: &&SharedBuild| Arc::ptr_eq(&b.tree, tree) && Arc::ptr_eq(&b.schema, schema);
-            built.iter().find(same).map(|b| (b.accumulated.clone(), b.warnings.clone()))
-        };
-        found.map(|(accumulated, warnings)| WithWarnings { value: (*accumulated).clone(), warnings })
+    pub(super) fn get(&self, tree: &Arc<Tree>, schema: &Arc<Schema>) -> Option<Arc<SharedBuild>> {
+        let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        built.get(&key(tree, schema)).map(|(_, _, build)| Arc::clone(build))
     }
 
     /// Stores the result of a directory.
-    pub(super) fn put(&self, tree: Arc<Tree>, schema: Arc<Schema>, built: WithWarnings<Accumulated>) {
-        let WithWarnings { value, warnings } = built;
-        let build = SharedBuild { tree, schema, accumulated: Arc::new(value), warnings };
-        self.built.lock().unwrap_or_else(PoisonError::into_inner).push(build);
+    pub(super) fn put(&self, tree: Arc<Tree>, schema: Arc<Schema>, build: SharedBuild) {
+        let key = key(&tree, &schema);
+        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        built.insert(key, (tree, schema, Arc::new(build)));
     }
+}
+
+fn key(tree: &Arc<Tree>, schema: &Arc<Schema>) -> (usize, usize) {
+    (Arc::as_ptr(tree).addr(), Arc::as_ptr(schema).addr())
 }
