@@ -398,7 +398,7 @@ mod revisions {
     #[test]
     fn paths_that_are_no_targets_are_not_affected() {
         let home = repository();
-        write(&home.path().join("README.md"), "# Shop\n");
+        write(&home.path().join("README.md"), "Shop\n");
         commit(home.path());
         for target in [&["typo"][..], &["README.md"], &[]] {
             let output = run(home.path(), &[&["affected", "--rev", "HEAD", "-o", "json"], target].concat());

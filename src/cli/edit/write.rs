@@ -188,8 +188,8 @@ fn is_outdated(changed: &[EditedText]) -> bool {
     changed.iter().any(|one| DiskTree.read_text(&one.path).is_ok_and(|text| text != one.before))
 }
 
-/// Replaces files, all or none, unless one was changed since it was read. Writes through symlinks: to the real path of a file, or into the real
-/// directory of a new file.
+/// Replaces files, all or none, unless one was changed since it was read. Writes through symlinks: to
+/// the real path of a file, or into the real directory of a new file.
 fn write_files(changed: &[EditedText]) -> Result<()> {
     let locate = |path: &Path| {
         let found = DiskTree.locate(Path::new(""), path).map(Located::into_path);

@@ -37,9 +37,12 @@ fn repeated_entry_is_shown_with_the_first_one() {
      --> file/kustomization.yaml:1:21
       |
     1 | resources: [a.yaml, ./a.yaml]
-      |             ------  ^^^^^^^^ second entry
-      |             |
-      |             first entry
+      |                     ^^^^^^^^ second entry
+      |
+     ::: file/kustomization.yaml:1:13
+      |
+    1 | resources: [a.yaml, ./a.yaml]
+      |             ------ first entry
       |
       = help: remove one of the entries
     ");

@@ -9,7 +9,7 @@ use super::{FileChange, Journal, LockMode, prepare};
 /// Prepares changes, makes `made` of them, rolls back `back` of these if it is set, and stops.
 pub(in super::super) fn interrupt(root: &Path, changes: &[FileChange<'_>], made: usize, back: Option<usize>) {
     let plan = prepare::plan(changes, root).expect("resolved paths");
-    let journal = Journal::open(root, LockMode::Try).expect("a journal");
+    let journal = Journal::open(root, LockMode::Try, root).expect("a journal");
     let all = plan.prepare(&journal.path, root).expect("prepared");
     all.write(&journal.path).expect("a list");
     let commit = Commit::new(&all, root, &journal.path).expect("directories");

@@ -10,15 +10,28 @@ use crate::diagnostic::{Code, Diagnostic, Label};
 /// The minimum number of equal messages that are grouped.
 const MANY: usize = 4;
 
-/// The number of other messages whose locations are shown.
+/// The minimum number of messages about different files that are grouped.
+const MANY_FILES: usize = 20;
+
+/// The number of other messages whose location is shown.
 const LOCATED: usize = 3;
 
 /// Returns the diagnostics in order, with groups of equal ones replaced by their first. Equal ones differ only in
-/// main location, resource, field and target, and those about files in the name of the file. Conflicts are never grouped, since each must be resolved separately.
+/// main location, resource, field and target, and many of those about files in the name of the file. Conflicts are
+/// never grouped, since each must be resolved separately.
 pub(super) fn grouped<'d>(
     problems: &'d [Diagnostic],
     layout: &MessageLayout<'_>,
 ) -> Vec<Cow<'d, Diagnostic>> {
+    let mut files: FxHashMap<Key<'_>, usize> = FxHashMap::default();
+    for problem in problems.iter().filter(|problem| problem.code() == Code::Io) {
+        *files.entry(key_without_names(problem)).or_default() += 1;
+    }
+    let key = |problem: &'d Diagnostic| {
+        let of_files = (problem.code() == Code::Io).then(|| key_without_names(problem));
+        let is_large = |group: &Key<'d>| files.get(group).is_some_and(|count| *count >= MANY_FILES);
+        of_files.filter(is_large).unwrap_or_else(|| key(problem))
+    };
     let mut groups: FxHashMap<Key<'_>, Vec<&Diagnostic>> = FxHashMap::default();
     for problem in problems.iter().filter(|problem| problem.code() != Code::Conflict) {
         groups.entry(key(problem)).or_default().push(problem);
@@ -37,16 +50,14 @@ type Key<'d> = (&'d str, &'d str, Cow<'d, str>, Option<&'d str>, &'d [String], &
 fn key(problem: &Diagnostic) -> Key<'_> {
     let (severity, code) = (problem.severity().name(), problem.code().name());
     let others = problem.labels().get(1..).unwrap_or_default();
-    let (message, notes) = match problem.code() {
-        Code::Io => (without_names(problem.message()), Default::default()),
-        _ => (problem.message().into(), problem.notes()),
-    };
-    (severity, code, message, problem.help_text(), notes, others)
+    (severity, code, problem.message().into(), problem.help_text(), problem.notes(), others)
 }
 
-/// Returns a message without the names in backticks.
-fn without_names(message: &str) -> Cow<'_, str> {
-    message.split('`').step_by(2).collect::<Vec<_>>().join("`").into()
+/// Returns the key of messages that differ only in the names in backticks and in their notes.
+fn key_without_names(problem: &Diagnostic) -> Key<'_> {
+    let (severity, code, message, help, _, others) = key(problem);
+    let message = message.split('`').step_by(2).collect::<Vec<_>>().join("`");
+    (severity, code, message.into(), help, &[], others)
 }
 
 /// Returns the note about the other messages: `and 66 more: b.yaml:3:5, c.yaml:3:5, d.yaml:3:5, ...`.
