@@ -68,7 +68,7 @@ fn invalid_name(name: &str) -> Option<&'static str> {
     }
     Some(match () {
         () if name.contains("://") => "remove the scheme before the registry",
-        () if is_valid(&path.to_lowercase()) => "write it in lowercase",
+        () if !is_valid(path) && is_valid(&path.to_lowercase()) => "write it in lowercase",
         () => {
             "write `[HOST[:PORT]/]NAME[:TAG][@DIGEST]`; names consist of lowercase letters and digits, with single \
              `.`, `_`, `-` or `/` between them"
