@@ -148,8 +148,8 @@ impl SelectArgs {
     }
 }
 
-/// Returns the targets, each once. The name of a kustomization stands for its directory. Other symlinks to
-/// the same directory are other targets: they may have other bases and other output files.
+/// Returns the targets, each once. The file of a kustomization is replaced by its directory. Other
+/// symlinks to the same directory are other targets: they may have other bases and output files.
 pub(super) fn distinct(tree: &dyn FileTree, mut targets: Vec<PathBuf>) -> Vec<PathBuf> {
     if targets.len() < 2 {
         return targets;

@@ -101,87 +101,89 @@ const LIMITS: &[(&str, &str, &str)] = &[
 
 /// Constants that are not user-visible limits and need no row, with the reason.
 const INTERNAL_LIMITS: &[(&str, &str)] = &[
-    ("server/service.rs", "MAX_BODY"),               // that of kube-apiserver
-    ("server/service.rs", "MAX_LOG"),                // a log for tests
-    ("server/verbs/patch.rs", "MAX_OPERATIONS"),     // that of kube-apiserver
-    ("cli/completion/values.rs", "MAX_DIRECTORIES"), // then the shell completes directories
-    ("cli/completion/values.rs", "MAX_TARGETS"),     // then the shell completes directories
-    ("overlay/edit/vars.rs", "MAX_DEPTH"),           // detects cycles
-    ("cli/live.rs", "MAX_LISTED"),                   // names in a message
-    ("cli/plan.rs", "MAX_DIFFERENCES"),              // notes of a message
-    ("cli/watch.rs", "MAX_NAMES"),                   // names in a message
-    ("preview/terminal/app.rs", "MAX_BANNER"),       // lines of an error above the output
-    ("preview/terminal/app.rs", "MAX_NAMES"),        // names in a message
-    ("preview/terminal/details.rs", "MAX_VALUE"),    // length of a value in the details
-    ("preview/views.rs", "MAX_MATCHES"),             // listed matches; the rest is counted
-    ("preview/web/mod.rs", "MAX_CONNECTIONS"),       // others wait
-    ("preview/web/mod.rs", "MAX_PENDING"),           // a slow page gets all targets again
-    ("preview/web/routes.rs", "MAX_BODY"),           // requests of the page are shorter
-    ("preview/web/routes.rs", "MAX_MESSAGE"),        // characters of the error of an invalid request
-    ("validate/cel_worker.rs", "MAX_ABANDONED"),     // then expressions on workers exceed their time limit
-    ("cli/progress.rs", "MAX_LINES"),                // lines of progress; the rest is counted
+    ("server/service.rs", "MAX_BODY"),                // that of kube-apiserver
+    ("inspect/check/image_reference.rs", "MAX_PATH"), // that of container runtimes
+    ("inspect/check/image_reference.rs", "MAX_TAG"),  // that of container runtimes
+    ("server/service.rs", "MAX_LOG"),                 // a log for tests
+    ("server/verbs/patch.rs", "MAX_OPERATIONS"),      // that of kube-apiserver
+    ("cli/completion/values.rs", "MAX_DIRECTORIES"),  // then the shell completes directories
+    ("cli/completion/values.rs", "MAX_TARGETS"),      // then the shell completes directories
+    ("overlay/edit/vars.rs", "MAX_DEPTH"),            // detects cycles
+    ("cli/live.rs", "MAX_LISTED"),                    // names in a message
+    ("cli/plan.rs", "MAX_DIFFERENCES"),               // notes of a message
+    ("cli/watch.rs", "MAX_NAMES"),                    // names in a message
+    ("preview/terminal/app.rs", "MAX_BANNER"),        // lines of an error above the output
+    ("preview/terminal/app.rs", "MAX_NAMES"),         // names in a message
+    ("preview/terminal/details.rs", "MAX_VALUE"),     // length of a value in the details
+    ("preview/views.rs", "MAX_MATCHES"),              // listed matches; the rest is counted
+    ("preview/web/mod.rs", "MAX_CONNECTIONS"),        // others wait
+    ("preview/web/mod.rs", "MAX_PENDING"),            // a slow page gets all targets again
+    ("preview/web/routes.rs", "MAX_BODY"),            // requests of the page are shorter
+    ("preview/web/routes.rs", "MAX_MESSAGE"),         // characters of the error of an invalid request
+    ("validate/cel_worker.rs", "MAX_ABANDONED"),      // then expressions on workers exceed their time limit
+    ("cli/progress.rs", "MAX_LINES"),                 // lines of progress; the rest is counted
     ("cluster/applyset/history/content.rs", "MAX_CONTENT"), // size of what this program wrote
     ("cluster/applyset/prune_limit.rs", "MAX_LISTED"), // names in a message
-    ("cluster/contents.rs", "MAX_NAMED"),            // names in a message
-    ("cluster/errors.rs", "MAX_CHAIN"),              // detects cycles
-    ("cluster/errors.rs", "MAX_EXCERPT"),            // length of an excerpt
-    ("cluster/listing.rs", "MAX_LISTED_RATIO"),      // selects the cheaper request
-    ("cluster/plan.rs", "MAX_ANNOTATIONS"),          // limit of the API server
-    ("cluster/watch/stream.rs", "MAX_DURATION"),     // watches are reopened
-    ("cluster/ready/logs.rs", "MAX_LOGS"),           // notes of a message
-    ("cluster/ready/logs.rs", "MAX_LOG_BYTES"),      // notes of a message
-    ("cluster/ready/logs.rs", "MAX_LOG_LINES"),      // notes of a message
-    ("merge/defaults/quantity.rs", "MAX_BINARY"),    // same limit as the API server
-    ("merge/defaults/quantity.rs", "MAX_EXPONENT"),  // larger values do not fit
-    ("files/git.rs", "MAX_LINKS"),                   // same limit as the system
-    ("files/memory.rs", "MAX_LINKS"),                // same limit as the system
-    ("files/read_set.rs", "MAX_LINKS"),              // same limit as the system
-    ("files/store/prune.rs", "MAX_TIME_TO_LOCK"),    // age of removed cache entries
-    ("files/store/prune.rs", "MAX_UNLOCKED_AGE"),    // age of removed cache entries
-    ("files/store/prune.rs", "MAX_UNUSED_AGE"),      // age of removed cache entries
-    ("files/write/resolve.rs", "MAX_LINKS"),         // same limit as the system
+    ("cluster/contents.rs", "MAX_NAMED"),             // names in a message
+    ("cluster/errors.rs", "MAX_CHAIN"),               // detects cycles
+    ("cluster/errors.rs", "MAX_EXCERPT"),             // length of an excerpt
+    ("cluster/listing.rs", "MAX_LISTED_RATIO"),       // selects the cheaper request
+    ("cluster/plan.rs", "MAX_ANNOTATIONS"),           // limit of the API server
+    ("cluster/watch/stream.rs", "MAX_DURATION"),      // watches are reopened
+    ("cluster/ready/logs.rs", "MAX_LOGS"),            // notes of a message
+    ("cluster/ready/logs.rs", "MAX_LOG_BYTES"),       // notes of a message
+    ("cluster/ready/logs.rs", "MAX_LOG_LINES"),       // notes of a message
+    ("merge/defaults/quantity.rs", "MAX_BINARY"),     // same limit as the API server
+    ("merge/defaults/quantity.rs", "MAX_EXPONENT"),   // larger values do not fit
+    ("files/git.rs", "MAX_LINKS"),                    // same limit as the system
+    ("files/memory.rs", "MAX_LINKS"),                 // same limit as the system
+    ("files/read_set.rs", "MAX_LINKS"),               // same limit as the system
+    ("files/store/prune.rs", "MAX_TIME_TO_LOCK"),     // age of removed cache entries
+    ("files/store/prune.rs", "MAX_UNLOCKED_AGE"),     // age of removed cache entries
+    ("files/store/prune.rs", "MAX_UNUSED_AGE"),       // age of removed cache entries
+    ("files/write/resolve.rs", "MAX_LINKS"),          // same limit as the system
     ("inspect/check/dangers/wider_role.rs", "MAX_LISTED"), // names in a message
-    ("inspect/review/forms/lines.rs", "MAX_VALUE"),  // length of a value in a report
+    ("inspect/review/forms/lines.rs", "MAX_VALUE"),   // length of a value in a report
     ("inspect/review/forms/markdown.rs", "MAX_BLOCK"), // length of a block; another one follows
     ("inspect/review/forms/markdown.rs", "MAX_COMMENT"), // limit of GitHub
-    ("merge/defaults/mod.rs", "MAX_DEPTH"),          // deeper values are rejected when they are read
-    ("server/controllers.rs", "MAX_ROUNDS"),         // detects cycles
-    ("server/metadata.rs", "MAX_PREFIX"),            // limit of the API server
-    ("server/store.rs", "MAX_HISTORY"),              // older changes are compacted
+    ("merge/defaults/mod.rs", "MAX_DEPTH"),           // deeper values are rejected when they are read
+    ("server/controllers.rs", "MAX_ROUNDS"),          // detects cycles
+    ("server/metadata.rs", "MAX_PREFIX"),             // limit of the API server
+    ("server/store.rs", "MAX_HISTORY"),               // older changes are compacted
     ("inspect/explain/tree_text.rs", "MAX_ALIGNED_WIDTH"), // layout
     ("inspect/review/forms/markdown.rs", "MAX_NAME"), // shown characters
-    ("overlay/overlay/unaffected.rs", "MAX_PATH"),   // length of a text that may be a path
-    ("server/controllers/mod.rs", "MAX_STEPS"),      // steps of stand-ins in a request of a test
-    ("validate/walk.rs", "MAX_LISTED_FIELDS"),       // names in a help
+    ("overlay/overlay/unaffected.rs", "MAX_PATH"),    // length of a text that may be a path
+    ("server/controllers/mod.rs", "MAX_STEPS"),       // steps of stand-ins in a request of a test
+    ("validate/walk.rs", "MAX_LISTED_FIELDS"),        // names in a help
     ("validate/walk.rs", "MAX_VIOLATIONS_WITH_LOCATION"), // findings with a location in their text
     ("inspect/check/quoting.rs", "MAX_SEARCHED_BYTES"), // length of a text that is searched
-    ("merge/merge/kyaml/tuples.rs", "MAX_KEYS"),     // further keys are ignored
+    ("merge/merge/kyaml/tuples.rs", "MAX_KEYS"),      // further keys are ignored
     ("merge/merge/unmatched_deletions.rs", "MAX_NAMES"), // names that are compared for a suggestion
-    ("merge/schema/write.rs", "MAX_REFERENCES"),     // detects cycles
+    ("merge/schema/write.rs", "MAX_REFERENCES"),      // detects cycles
     ("overlay/overlay/build/nesting.rs", "MAX_SHALLOW_LEVELS"), // selects the thread
     ("merge/managed_fields/apply.rs", "MAX_UPDATE_MANAGERS"), // limit of the API server
     ("merge/managed_fields/last_applied.rs", "MAX_ANNOTATIONS_SIZE"), // limit of the API server
-    ("overlay/overlay/function.rs", "MAX_VARIABLE"), // limit of the system
+    ("overlay/overlay/function.rs", "MAX_VARIABLE"),  // limit of the system
     ("overlay/overlay/kustomization.rs", "MAX_PROBLEMS"), // errors in one message
-    ("overlay/overlay/nearby.rs", "MAX_DEPTH"),      // search for a suggestion
-    ("overlay/overlay/nearby.rs", "MAX_FILES"),      // search for a suggestion
-    ("overlay/overlay/nearby.rs", "MAX_PARENTS"),    // search for a suggestion
-    ("overlay/overlay/nearby.rs", "MAX_SHOWN"),      // names in a message
+    ("overlay/overlay/nearby.rs", "MAX_DEPTH"),       // search for a suggestion
+    ("overlay/overlay/nearby.rs", "MAX_FILES"),       // search for a suggestion
+    ("overlay/overlay/nearby.rs", "MAX_PARENTS"),     // search for a suggestion
+    ("overlay/overlay/nearby.rs", "MAX_SHOWN"),       // names in a message
     ("overlay/overlay/remote/cache.rs", "MAX_FILE_BYTES"), // size of the cache, oldest files are removed
-    ("overlay/package/manifest.rs", "MAX_COMPARED"), // manifests compared by similarity
-    ("overlay/package/selection.rs", "MAX_LISTED"),  // names in a message
+    ("overlay/package/manifest.rs", "MAX_COMPARED"),  // manifests compared by similarity
+    ("overlay/package/selection.rs", "MAX_LISTED"),   // names in a message
     ("overlay/resource/similar.rs", "MAX_COMPARE_ALL"), // names compared for a suggestion
     ("overlay/transform/config/crds.rs", "MAX_DEPTH"), // detects cycles, reported as such
-    ("testing/generate.rs", "MAX_DEPTH"),            // generates random objects
-    ("text/gocompat/regexp.rs", "MAX_REPEAT"),       // limit of Go
+    ("testing/generate.rs", "MAX_DEPTH"),             // generates random objects
+    ("text/gocompat/regexp.rs", "MAX_REPEAT"),        // limit of Go
     ("text/source/secret_values.rs", "MAX_SHOWN_LENGTH"), // length of values that are not masked
-    ("text/yaml/emit/text.rs", "MAX_SIMPLE_KEY"),    // limit of YAML
+    ("text/yaml/emit/text.rs", "MAX_SIMPLE_KEY"),     // limit of YAML
     ("text/yaml/events/fast/block.rs", "MAX_LEVELS"), // others go to the parser
-    ("text/yaml/events/fast/scalar.rs", "MAX_KEY"),  // others go to the parser
-    ("text/yaml/events/mod.rs", "MAX_ATTEMPTS"),     // a different algorithm follows
+    ("text/yaml/events/fast/scalar.rs", "MAX_KEY"),   // others go to the parser
+    ("text/yaml/events/mod.rs", "MAX_ATTEMPTS"),      // a different algorithm follows
     ("text/yaml/events/padding.rs", "MAX_WORK_FACTOR"), // a different algorithm follows
-    ("text/yaml/node.rs", "MAX_LINEAR_SEARCH"),      // selects the algorithm
-    ("text/yaml/positions.rs", "MAX_LINEAR_SEARCH"), // selects the algorithm
+    ("text/yaml/node.rs", "MAX_LINEAR_SEARCH"),       // selects the algorithm
+    ("text/yaml/positions.rs", "MAX_LINEAR_SEARCH"),  // selects the algorithm
 ];
 
 /// Returns the `MAX_...` constants by file and name, with their values.

@@ -125,7 +125,12 @@ fn answer(shared: &Arc<Mutex<Shared>>, request: &mut Request) -> (Response<Body>
     let code = if is_dropped { 0 } else { code_of(reply.as_ref()) };
     log(&mut locked, request, target.and_then(Result::ok).as_ref(), code);
     drop(locked);
-    let response = match reply {
+    (with_warnings(written(reply), &warnings), fault)
+}
+
+/// Returns the response for a reply.
+fn written(reply: Option<Result<Reply>>) -> Response<Body> {
+    match reply {
         None => text_response(404, "404 page not found\n"),
         Some(Ok(Reply::Object(code, object))) => {
             json_response(code, serde_json::to_vec(&object).unwrap_or_default())
@@ -138,8 +143,7 @@ fn answer(shared: &Arc<Mutex<Shared>>, request: &mut Request) -> (Response<Body>
         Some(Ok(Reply::Moved(to))) => moved(&to),
         Some(Ok(Reply::Watch(watch))) => response(200, "application/json", Body::watch(*watch)),
         Some(Err(failure)) => failed(&failure),
-    };
-    (with_warnings(response, &warnings), fault)
+    }
 }
 
 fn code_of(reply: Option<&Result<Reply>>) -> u16 {
@@ -216,6 +220,16 @@ fn about_kinds(locked: &Shared, request: &Request) -> Option<Reply> {
     Some(if is_aggregated { Reply::Typed(found, discovery::AGGREGATED) } else { Reply::Object(200, found) })
 }
 
+/// Returns the kind of the options of a request, for messages.
+fn options_kind(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Create => "CreateOptions",
+        Verb::Update => "UpdateOptions",
+        Verb::Patch => "PatchOptions",
+        _ => "DeleteOptions",
+    }
+}
+
 fn call_verb(
     locked: &mut Shared,
     shared: &Arc<Mutex<Shared>>,
@@ -223,12 +237,6 @@ fn call_verb(
     target: &Target,
     warnings: &mut Vec<String>,
 ) -> Result<Reply> {
-    let kind = match target.verb {
-        Verb::Create => "CreateOptions",
-        Verb::Update => "UpdateOptions",
-        Verb::Patch => "PatchOptions",
-        _ => "DeleteOptions",
-    };
     warnings.extend(deprecation(target));
     let form = request.form().ok_or_else(Failure::not_acceptable)?;
     if target.verb == Verb::Watch {
@@ -237,7 +245,7 @@ fn call_verb(
         return Ok(Reply::Watch(Box::new(watch)));
     }
     let state = &mut locked.state;
-    let mut options = WriteOptions::parse(request, kind)?;
+    let mut options = WriteOptions::parse(request, options_kind(target.verb))?;
     if !state.policies.is_empty() {
         options.sent = request.sent_options();
     }

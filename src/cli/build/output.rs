@@ -65,18 +65,7 @@ impl OutputArgs {
     /// Resolves the flags to a destination.
     pub(super) fn destination(&self, targets: &[PathBuf]) -> Result<Destination, Failure> {
         if let Some(path) = &self.path {
-            if DiskTree.is_directory(path) {
-                return Ok(Destination::Directory(OutputDirectory::flat(path)));
-            }
-            if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
-                // kustomize does not create the directory. It tries to open the path as a file and fails with this
-                // message.
-                let message = format!("open {}: is a directory", path.display());
-                return Err(Diagnostic::error(Code::Io, message)
-                    .help("create the directory, or name a file")
-                    .into());
-            }
-            return Ok(Destination::File(path.clone(), OutputFormat::Yaml));
+            return Destination::from_kustomize_output(path);
         }
         let output = self.output.as_deref();
         let format = output.map_or(Some(OutputFormat::Yaml), OutputFormat::parse);
@@ -115,6 +104,22 @@ impl OutputArgs {
 }
 
 impl Destination {
+    /// Returns the destination of kustomize's `--output`: an existing directory, or a file.
+    fn from_kustomize_output(path: &Path) -> Result<Self, Failure> {
+        if DiskTree.is_directory(path) {
+            return Ok(Self::Directory(OutputDirectory::flat(path)));
+        }
+        if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            // kustomize does not create the directory. It tries to open the path as a file and fails with this
+            // message.
+            let message = format!("open {}: is a directory", path.display());
+            return Err(Diagnostic::error(Code::Io, message)
+                .help("create the directory, or name a file")
+                .into());
+        }
+        Ok(Self::File(path.to_path_buf(), OutputFormat::Yaml))
+    }
+
     fn from_path(text: &str) -> Result<Self, Failure> {
         let path = Path::new(text);
         if text.ends_with('/') || DiskTree.is_directory(path) {

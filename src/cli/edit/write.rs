@@ -62,15 +62,15 @@ impl EditTargets {
         self.kustomize.iter().map(PathBuf::as_path).chain(here).map(directory).filter(is_new)
     }
 
-    /// Applies an edit to all kustomizations. If another program changes a file at the same time, the edit is
-    /// applied again to the new file, so that neither change is lost.
+    /// Applies an edit to all kustomizations. If another program changes a file at the same time,
+    /// the edit is applied again to the new file, so that neither change is lost.
     pub(super) fn edit(&self, edit: &Edit, options: EditOptions, sources: &SourceMap) -> Outcome {
         let mut attempt = 1;
         let (notes, changed) = loop {
             let edited = self.edited(edit, options, attempt, sources)?;
             let notes: Vec<String> = edited.iter().flat_map(|one| &one.notes).cloned().collect();
             if self.output.is_some() {
-                notes.iter().for_each(|note| render::print_note(note));
+                print_notes(&notes);
                 print_edited(&edited)?;
                 return Ok(ExitCode::SUCCESS);
             }
@@ -83,7 +83,7 @@ impl EditTargets {
                 }
             }
         };
-        notes.iter().for_each(|note| render::print_note(note));
+        print_notes(&notes);
         if !options.as_kustomize && !self.dry_run {
             for one in &changed {
                 let verb = if one.before.is_empty() { "created" } else { "changed" };
@@ -137,6 +137,12 @@ impl EditTargets {
             print(&unified(&format!("a/{name}"), &format!("b/{name}"), &one.before, &one.after))?;
         }
         Ok(())
+    }
+}
+
+fn print_notes(notes: &[String]) {
+    for note in notes {
+        render::print_note(note);
     }
 }
 

@@ -91,8 +91,8 @@ impl RevisionSides {
         self.common.iter().cloned().chain(self.changes.changed_reads(&target.reads)).collect()
     }
 
-    /// Returns the error of a path that is no target in either revision: it has no kustomization, and does not
-    /// build.
+    /// Returns the error of a path that is no target in either revision: it has no kustomization,
+    /// and does not build.
     pub(in crate::cli) fn not_a_target(
         &self,
         pair: &TargetPair,

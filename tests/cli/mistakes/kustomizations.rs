@@ -6,8 +6,8 @@ use super::{assert_contains_all, cm, messages, rejected, reported};
 
 #[test]
 fn many_missing_files_are_one_message() {
-    let entries: String = (0..50).map(|i| format!("- m{i}.yaml\n")).collect();
-    let kustomization = format!("resources:\n{entries}vars: []\nbases: []\nimageTags: []\n");
+    let entries = (0..50).map(|i| format!("- m{i}.yaml")).collect::<Vec<_>>().join("\n");
+    let kustomization = format!("resources:\n{entries}\nvars: []\nbases: []\nimageTags: []\n");
     let home = temp_dir(&[("kustomization.yaml", &kustomization)]);
     let reported = rejected(home.path(), &["build"]);
     assert!(reported.contains("and 49 more: kustomization.yaml:3:3, "), "{reported}");

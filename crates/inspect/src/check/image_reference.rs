@@ -80,7 +80,7 @@ fn invalid_name(name: &str) -> Option<&'static str> {
 fn is_host(host: &str) -> bool {
     let (address, port) = match host.strip_prefix('[') {
         Some(rest) => match rest.split_once(']') {
-            Some((address, rest)) if rest.is_empty() => (address, None),
+            Some((address, "")) => (address, None),
             Some((address, rest)) if rest.starts_with(':') => (address, Some(&rest[1..])),
             _ => return false,
         },

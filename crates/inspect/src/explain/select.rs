@@ -119,7 +119,7 @@ impl WrittenPath {
         let removed = resource.removed.iter().map(|removal| (&removal.pointer, &removal.last));
         let mut known: FxHashMap<String, Vec<String>> = FxHashMap::default();
         for (pointer, write) in present.chain(removed).filter(|(pointer, _)| is_compared(pointer)) {
-            let value = write.value.scalar_text().map(|text| text.to_string());
+            let value = write.value.scalar_text().map(ToString::to_string);
             known.entry(pointer.clone()).or_default().extend(value);
         }
         Self::Parts { known, parts }

@@ -49,7 +49,7 @@ impl State {
             let cause = Cause::forbidden("force", "may not be specified for non-apply patch");
             return Err(invalid_options(&[cause]));
         }
-        let patch_type = PatchType::from_content_type(&content_type);
+        let patch_type = PatchType::from_content_type(content_type);
         let is_custom = target.resource.is_custom;
         let patch_type = patch_type.ok_or_else(|| unknown_media_type(is_custom))?;
         let gvk = &target.resource.gvk;

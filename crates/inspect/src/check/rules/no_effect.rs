@@ -101,17 +101,16 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
             .all(|place| !effective.contains(&(*place, name.clone())) && !unmatched.contains(place))
     });
     let idle = idle.filter(|(locations, name)| reported.insert((locations[0], name.clone())));
-    idle.map(|(locations, name)| {
-        let (subject, it) =
-            if name == OVERLAY { ("the document", "document") } else { (name.as_str(), "entry") };
-        let message = format!(
-            "{subject} changes nothing: its values are already set, or what it removes does not exist"
-        );
-        Diagnostic::warning(RULE.code, message)
-            .at(locations[0])
-            .help(format!("remove the {it}, or correct its values"))
-    })
-    .collect()
+    idle.map(|(locations, name)| finding(locations[0], &name)).collect()
+}
+
+fn finding(location: Span, name: &str) -> Diagnostic {
+    let (subject, it) = if name == OVERLAY { ("the document", "document") } else { (name, "entry") };
+    let message =
+        format!("{subject} changes nothing: its values are already set, or what it removes does not exist");
+    Diagnostic::warning(RULE.code, message)
+        .at(location)
+        .help(format!("remove the {it}, or correct its values"))
 }
 
 /// Returns the entries of a step, each with its possible locations. The first location is reported.

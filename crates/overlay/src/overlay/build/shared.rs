@@ -16,8 +16,11 @@ use smp_text::diagnostic::Diagnostic;
 pub(in crate::overlay) struct SharedDirectories {
     trees: SharedTrees,
     /// The results by the addresses of tree and schema, which stay allocated next to their result.
-    built: Mutex<FxHashMap<(usize, usize), (Arc<Tree>, Arc<Schema>, Arc<SharedBuild>)>>,
+    built: Mutex<FxHashMap<(usize, usize), StoredBuild>>,
 }
+
+/// A result, with the tree and schema that it was built from.
+type StoredBuild = (Arc<Tree>, Arc<Schema>, Arc<SharedBuild>);
 
 /// The result of a directory, for all targets that use it.
 #[derive(Debug)]

@@ -146,14 +146,7 @@ fn syntax_error(id: SourceId, text: &str, message: &str, at: usize) -> Diagnosti
     if let Some(start) = unclosed
         && let Some(opening) = text[start..].chars().next()
     {
-        let closing = match opening {
-            '[' => ']',
-            '{' => '}',
-            quote => quote,
-        };
-        return Diagnostic::error(Code::Syntax, format!("the `{opening}` is not closed"))
-            .at(Span::new(id, start, start + 1))
-            .help(format!("add `{closing}`"));
+        return not_closed(opening, Span::new(id, start, start + 1));
     }
     let diagnostic = Diagnostic::error(Code::Syntax, message).at(Span::new(id, at, at));
     let line_start = text.get(..at).and_then(|t| t.rfind('\n')).map_or(0, |i| i + 1);
@@ -180,6 +173,18 @@ fn syntax_error(id: SourceId, text: &str, message: &str, at: usize) -> Diagnosti
         }
         _ => diagnostic,
     }
+}
+
+/// Returns the error for a bracket or quote without its closing counterpart.
+fn not_closed(opening: char, location: Span) -> Diagnostic {
+    let closing = match opening {
+        '[' => ']',
+        '{' => '}',
+        quote => quote,
+    };
+    Diagnostic::error(Code::Syntax, format!("the `{opening}` is not closed"))
+        .at(location)
+        .help(format!("add `{closing}`"))
 }
 
 /// Parses the only document of a text. Returns null if there is none.
