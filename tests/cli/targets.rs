@@ -359,3 +359,24 @@ fn invalid_kustomization_is_a_failed_target() {
     ");
     assert!(!output.stdout.is_empty(), "the others are printed");
 }
+
+#[test]
+fn shared_base_has_the_same_effect_on_a_later_schema() {
+    let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  template:\n    spec:\n      \
+                      containers: [{name: web, image: w}]\n";
+    let patch = "patches:\n- patch: |-\n    apiVersion: apps/v1\n    kind: Deployment\n    metadata: {name: web}\n    \
+                 spec: {template: {spec: {containers: [{name: side, image: s}]}}}\n";
+    let home = temp_dir(&[
+        ("base/d.yaml", deployment),
+        ("base/kustomization.yaml", "resources: [d.yaml]\n"),
+        ("types/types.json", r#"{"definitions": {}}"#),
+        ("types/m.yaml", &cm("m", "1")),
+        ("types/kustomization.yaml", "openapi: {path: types.json}\nresources: [m.yaml]\n"),
+        ("a/kustomization.yaml", "resources: [../base]\n"),
+        ("b/kustomization.yaml", &format!("resources: [../base, ../types]\n{patch}")),
+    ]);
+    let alone = stdout(&run(home.path(), &["build", "b"], ""));
+    assert!(alone.contains("name: side") && alone.contains("name: web\n"), "{alone}");
+    let both = stdout(&run(home.path(), &["build", "a", "b"], ""));
+    assert!(both.ends_with(&alone), "{both}");
+}

@@ -312,18 +312,22 @@ impl TargetBuild<'_> {
             && self.outline.as_mut().is_none_or(|outline| outline.reuse(&known.outline, path))
         {
             self.warnings.extend(known.warnings.iter().cloned());
+            self.has_loaded |= known.has_loaded;
             return Ok(known.accumulated.clone());
         }
         let warnings_before = self.warnings.len();
         let start = self.outline.as_ref().map(OutlineRecorder::position);
+        let loaded_before = mem::replace(&mut self.has_loaded, false);
         let built = self.accumulate(tree.clone(), Some(path), Accumulated::default())?;
+        let has_loaded = self.has_loaded;
+        self.has_loaded |= loaded_before;
         let outline = match (&self.outline, start) {
             (Some(outline), Some(start)) => outline.body(start),
             _ => Some(OutlineBody::default()),
         };
         if let Some(outline) = outline.filter(|_| known.is_none()) {
             let warnings = self.warnings.get(warnings_before..).unwrap_or_default().to_vec();
-            let build = SharedBuild { accumulated: built.clone(), warnings, outline };
+            let build = SharedBuild { accumulated: built.clone(), warnings, outline, has_loaded };
             shared.put(tree, self.schema.clone(), build);
         }
         Ok(built)

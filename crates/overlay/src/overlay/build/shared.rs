@@ -30,6 +30,8 @@ pub(super) struct SharedBuild {
     pub(super) warnings: Vec<Diagnostic>,
     /// Its part of the outline; empty if histories are not kept.
     pub(super) outline: OutlineBody,
+    /// True if it contains loaded resources, which determine the effect of a schema that is set later.
+    pub(super) has_loaded: bool,
 }
 
 impl SharedDirectories {
