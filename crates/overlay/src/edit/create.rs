@@ -176,7 +176,9 @@ mod tests {
         let tree = MemoryTree::new(all)?.with_working_directory("/w");
         let reader = Reader::new(Arc::new(tree), SourceMap::default(), true, Remotes::new(None, true))?;
         let options = EditOptions { as_kustomize: true };
-        new_kustomization(&reader.open(Path::new("."))?, new, options).map(|created| created.after)
+        let root = reader.open(Path::new("."))?;
+        check_no_kustomization(&root)?;
+        new_kustomization(&root, new, options).map(|created| created.after)
     }
 
     #[test]
