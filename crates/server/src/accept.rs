@@ -1,4 +1,4 @@
-//! The forms in which clients accept objects: as they are, as tables, or only their metadata.
+//! The forms of objects in responses, which the header `Accept` selects: whole objects, tables, or only metadata.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// Returns the first form of an `Accept` header that servers can write.
+    /// Returns the first form in an `Accept` header that servers support.
     pub(crate) fn accepted(accept: &str) -> Option<Self> {
         if accept.is_empty() {
             return Some(Self::Object);
@@ -44,8 +44,8 @@ impl Form {
         }
     }
 
-    /// Returns an object or a list with nothing but the metadata, if this is such a form.
-    pub(crate) fn metadata_of(self, object: Value) -> Result<Value> {
+    /// Returns an object or a list in this form. Tables are not converted here.
+    pub(crate) fn converted(self, object: Value) -> Result<Value> {
         let items = object.get("items").and_then(Value::as_array);
         let is_list = items.is_some() && object["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
         match (self, items) {
@@ -69,13 +69,13 @@ impl Form {
 
 const VERSION: &str = "meta.k8s.io/v1";
 
-/// Returns an object with nothing but its metadata.
+/// Returns an object that has only the metadata of another one.
 pub(crate) fn metadata_of_one(object: &Value) -> Value {
     json!({"kind": "PartialObjectMetadata", "apiVersion": VERSION, "metadata": object["metadata"]})
 }
 
-fn not_acceptable(asked: &str, is: &str) -> Failure {
-    let message = format!("you requested {asked}, but the requested object is {is}");
+fn not_acceptable(requested: &str, found: &str) -> Failure {
+    let message = format!("you requested {requested}, but the requested object is {found}");
     Failure::new(406, "NotAcceptable", message)
 }
 
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_form_that_servers_know_is_chosen() {
+    fn first_supported_form_is_used() {
         let of = |accept: &str| Form::accepted(accept);
         assert_eq!(of(""), Some(Form::Object));
         assert_eq!(of("application/json;as=Table;v=v1;g=meta.k8s.io,application/json"), Some(Form::Table));

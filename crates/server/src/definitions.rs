@@ -1,4 +1,4 @@
-//! The end of CustomResourceDefinitions: their objects are deleted first.
+//! The deletion of CustomResourceDefinitions, which waits until their objects are deleted.
 
 use serde_json::{Value, json};
 use smol_str::SmolStr;
@@ -9,11 +9,11 @@ use crate::resources::collection;
 use crate::state::{DEFINITIONS, State, text};
 use crate::status::{Failure, Result};
 
-/// The finalizer of a definition whose objects are deleted.
+/// The finalizer of a definition until its objects are deleted.
 const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 impl State {
-    /// Marks a definition as deleted, and deletes its objects. It is gone once they are.
+    /// Marks a definition as deleted, and deletes its objects. The definition is removed after its last object.
     pub(crate) fn delete_definition(
         &mut self,
         target: &Target,
@@ -76,7 +76,7 @@ impl State {
         }
     }
 
-    /// Rejects new objects of a definition that is deleted.
+    /// Rejects new objects of a definition that is being deleted.
     pub(crate) fn check_definition(&self, target: &Target, object: &Value) -> Result<()> {
         let gvk = &target.resource.gvk;
         let definition = self.definitions.get(&(gvk.group.clone(), gvk.kind.clone()));

@@ -29,7 +29,10 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Creates a request. The error is that of a path that cannot be decoded.
+    /// Creates a request.
+    ///
+    /// # Errors
+    /// The path cannot be decoded.
     pub(crate) fn new(head: Parts, body: Bytes) -> Result<Self> {
         let query = form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes());
         let query = query.into_owned().collect();
@@ -48,7 +51,7 @@ impl Request {
         self.query.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// Returns true for a parameter such as `watch=1`. All values but `0` and `false` are true, as in servers.
+    /// Returns true for a parameter such as `watch=1`. As in servers, all values except `0` and `false` are true.
     pub(crate) fn is_set(&self, name: &str) -> bool {
         let value = self.values(name).next();
         value.is_some_and(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
@@ -96,7 +99,7 @@ impl Request {
         Value::Object(options)
     }
 
-    /// Returns the form in which the client wants objects; `None` if servers have no such form.
+    /// Returns the form of objects that the client requests; `None` if servers support none of the requested forms.
     pub(crate) fn form(&self) -> Option<Form> {
         Form::accepted(self.accept())
     }
@@ -112,7 +115,7 @@ impl Request {
     }
 }
 
-/// Decodes the path of a URL. Returns `None` for a `%` that begins no encoded byte.
+/// Decodes the path of a URL. Returns `None` if a `%` is not followed by two hexadecimal digits.
 fn decode_path(path: &str) -> Option<String> {
     if !path.contains('%') {
         return Some(path.into());

@@ -79,10 +79,13 @@ where
 /// Maximum number of requests in the log, about 20 MB. Older ones are dropped.
 const MAX_LOG: usize = 100_000;
 
-/// The size of the largest body that servers read.
+/// Maximum size of the body of a request in bytes, as in kube-apiserver.
 const MAX_BODY: usize = 3 << 20;
 
-/// Reads a body. A request whose body is too large, or breaks off, has no effect.
+/// Reads the body of a request.
+///
+/// # Errors
+/// The body is too large, or is cut off. The request then has no effect.
 async fn read_body<B: http_body::Body>(body: B) -> Result<Bytes> {
     let mut body = pin!(body);
     let mut bytes = BytesMut::new();
@@ -255,7 +258,7 @@ fn call_verb(
             .and_then(|(code, body)| in_form(form, state, target, request, Reply::Object(code, body)));
     }
     let reply = match target.verb {
-        Verb::Get | Verb::List | Verb::Watch => read(state, target, request),
+        Verb::Get | Verb::List | Verb::Watch => read(form, state, target, request),
         Verb::Create => state.create(target, request, &mut options).map(|object| Reply::Object(201, object)),
         Verb::Update => {
             let updated = state.update(target, request, &mut options);
@@ -288,13 +291,13 @@ fn deprecation(target: &Target) -> Option<String> {
 }
 
 /// Returns an object or a list, as a table if the client prefers that.
-fn read(state: &State, target: &Target, request: &Request) -> Result<Reply> {
+fn read(form: Form, state: &State, target: &Target, request: &Request) -> Result<Reply> {
     let resource = &target.resource;
     if target.verb == Verb::Get {
         let object = state.read_object_of(target, request)?;
         return Ok(Reply::Object(200, in_version(&object, &resource.gvk)));
     }
-    if request.form() != Some(Form::Table) {
+    if form != Form::Table {
         return Ok(Reply::Object(200, state.list(target, request)?));
     }
     let (objects, metadata) = state.page(target, request)?;
@@ -308,7 +311,7 @@ fn in_form(form: Form, state: &State, target: &Target, request: &Request, reply:
     let Reply::Object(code, object) = reply else { return Ok(reply) };
     let has_columns = object["kind"] == *target.resource.gvk.kind || object["kind"] == "Scale";
     if form != Form::Table || !has_columns {
-        return Ok(Reply::Object(code, form.metadata_of(object)?));
+        return Ok(Reply::Object(code, form.converted(object)?));
     }
     let now = state.settings.clock.seconds();
     let table = table_of_one(&target.resource, object, request.parameter("includeObject"), now);

@@ -129,8 +129,8 @@ fn keep_all_but_status(target: &Target, object: &mut Value, old: &Value) {
     keep(object, old, "spec");
     let fields: &[&str] = match &*target.resource.gvk.kind {
         "Pod" => {
-            if object["status"].get("qosClass").is_none() {
-                object["status"]["qosClass"] = old["status"]["qosClass"].clone();
+            if let (None, Some(class)) = (object["status"].get("qosClass"), old["status"].get("qosClass")) {
+                object["status"]["qosClass"] = class.clone();
             }
             &["deletionTimestamp", "ownerReferences"]
         }

@@ -9,7 +9,7 @@ const MAX_TAG: usize = 128;
 /// The supported digests and the length of their values.
 const DIGESTS: [(&str, usize); 3] = [("sha256", 64), ("sha384", 96), ("sha512", 128)];
 
-/// Characters that no image has, but the placeholders of other tools: `$(IMAGE)`, `{{ image }}`, `%IMAGE%`, `<image>`,
+/// Characters that are invalid in images and occur in placeholders of other tools: `$(IMAGE)`, `{{ image }}`, `%IMAGE%`, `<image>`,
 /// `#IMAGE#`.
 const PLACEHOLDERS: [char; 9] = ['$', '{', '}', '%', '<', '>', '#', '~', '|'];
 
@@ -24,8 +24,8 @@ pub struct InvalidImagePart<'i> {
     pub help: &'static str,
 }
 
-/// Returns the part for which container runtimes reject an image. Images that are empty, have spaces at their ends
-/// or contain a placeholder of another tool count as valid.
+/// Returns the part for which container runtimes reject an image. Returns `None` for images that are empty, have leading
+/// or trailing spaces, or contain a placeholder of another tool.
 #[must_use]
 pub fn invalid_image_part(image: &str) -> Option<InvalidImagePart<'_>> {
     if image.is_empty() || image.trim() != image || is_placeholder(image) {
@@ -66,13 +66,13 @@ fn invalid_name(name: &str) -> Option<&'static str> {
     if (registry.is_none_or(|(host, _)| is_host(host)) && is_valid(path)) || is_valid(name) {
         return (path.len() > MAX_PATH).then_some("shorten it to 255 characters");
     }
-    Some(match () {
-        () if name.contains("://") => "remove the scheme before the registry",
-        () if !is_valid(path) && is_valid(&path.to_lowercase()) => "write it in lowercase",
-        () => {
-            "write `[HOST[:PORT]/]NAME[:TAG][@DIGEST]`; names consist of lowercase letters and digits, with single \
-             `.`, `_`, `-` or `/` between them"
-        }
+    Some(if name.contains("://") {
+        "remove the scheme before the registry"
+    } else if !is_valid(path) && is_valid(&path.to_lowercase()) {
+        "write it in lowercase"
+    } else {
+        "write `[HOST[:PORT]/]NAME[:TAG][@DIGEST]`; names consist of lowercase letters and digits, with single `.`, \
+         `_`, `-` or `/` between them"
     })
 }
 
@@ -141,7 +141,7 @@ fn is_hex(text: &str) -> bool {
 
 /// Returns true if another tool replaces the image, or a part of it, before it reaches a cluster.
 fn is_placeholder(image: &str) -> bool {
-    // `ko` replaces its own scheme. A part in capitals, such as PROJECT_ID, is no name that somebody uses.
+    // `ko` replaces images with its own scheme. A part in capitals, such as PROJECT_ID, is treated as a placeholder.
     let is_in_capitals = |part: &str| {
         part.contains(|c: char| c.is_ascii_uppercase()) && !part.contains(|c: char| c.is_ascii_lowercase())
     };

@@ -137,7 +137,7 @@ pub(super) fn pod_containers(resource: &Resource) -> Vec<PodContainer<'_>> {
 pub(super) struct PodImage<'n> {
     /// The image.
     pub node: &'n Node,
-    /// The field names and list positions that lead to it.
+    /// The field names and list indices of its path.
     pub path: Vec<SmolStr>,
     /// The field path.
     pub field: String,

@@ -20,27 +20,13 @@ enum PathPart {
 /// JSON pointer with a leading slash. A backslash escapes a dot in a field name.
 #[must_use]
 pub fn fields_at<'b>(resource: &'b ResourceBlame, path: &str) -> Vec<&'b BlamedField> {
-    let path = WrittenPath::new(resource, path);
-    let find = |missing| {
-        let fields = resource.fields.iter().filter(|field| path.leads_to(&field.pointer, missing));
-        fields.collect::<Vec<_>>()
-    };
-    Some(find(MissingKeys::Differ))
-        .filter(|found| !found.is_empty())
-        .unwrap_or_else(|| find(MissingKeys::Match))
+    WrittenPath::new(resource, path).select(&resource.fields, |field| &field.pointer)
 }
 
 /// Returns the values that were removed at or below a path.
 #[must_use]
 pub fn removals_at<'b>(resource: &'b ResourceBlame, path: &str) -> Vec<&'b BlamedRemoval> {
-    let path = WrittenPath::new(resource, path);
-    let find = |missing| {
-        let removed = resource.removed.iter().filter(|removal| path.leads_to(&removal.pointer, missing));
-        removed.collect::<Vec<_>>()
-    };
-    Some(find(MissingKeys::Differ))
-        .filter(|found| !found.is_empty())
-        .unwrap_or_else(|| find(MissingKeys::Match))
+    WrittenPath::new(resource, path).select(&resource.removed, |removal| &removal.pointer)
 }
 
 /// Returns the path of an existing field that is similar to an unknown one.
@@ -82,12 +68,12 @@ fn joined(parts: &[String]) -> String {
     path
 }
 
-/// The meaning of a key that an entry lacks.
+/// How a key that an entry lacks is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MissingKeys {
-    /// The entry is another one.
+    /// The entry does not match.
     Differ,
-    /// The key has its default, if no entry has all keys.
+    /// The entry may match, since the key may have its default.
     Match,
 }
 
@@ -125,7 +111,16 @@ impl WrittenPath {
         Self::Parts { known, parts }
     }
 
-    /// Returns true if a value is at the path or below.
+    /// Returns the items at or below the path. If no list entry has all keys, entries may lack some of them.
+    fn select<'i, T>(&self, items: &'i [T], pointer: impl Fn(&T) -> &str) -> Vec<&'i T> {
+        let find = |missing| -> Vec<&'i T> {
+            items.iter().filter(|item| self.leads_to(pointer(item), missing)).collect()
+        };
+        let found = find(MissingKeys::Differ);
+        if found.is_empty() { find(MissingKeys::Match) } else { found }
+    }
+
+    /// Returns true if a value is at or below the path.
     fn leads_to(&self, pointer: &str, missing: MissingKeys) -> bool {
         match self {
             Self::Pointer(path) => is_within(path, pointer),

@@ -20,7 +20,7 @@ use crate::cluster::TestCluster;
 use crate::service::ClusterService;
 use access::Access;
 
-/// The time after which a connection is accepted that could not be.
+/// The interval at which accepting connections is retried after an error.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A cluster that listens on a port, see [`Server::bind`].
@@ -110,7 +110,7 @@ users:
     pub async fn run(self) {
         loop {
             let Ok((stream, _)) = self.listener.accept().await else {
-                // Clients have too many connections, or closed one early. The others are served on.
+                // There are too many connections, or a client closed one early. Other connections are still served.
                 tokio::time::sleep(RETRY_INTERVAL).await;
                 continue;
             };

@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value, json};
 use smp_merge::defaults::{canonicalize_quantity, zero_entry};
+use smp_merge::managed_fields::Timestamp;
 use smp_merge::schema::{Cursor, TypeKind};
 
 use super::decoder::{Decoder, Step};
@@ -50,7 +51,7 @@ impl Decoder {
         let (facts, order) = (go_types::facts(definition), go_types::order(definition));
         let depth = self.steps.len() + 1;
         for (name, mut value) in std::mem::take(fields) {
-            // Types of the server lack the fields of older and newer versions that the schema knows.
+            // The server's types lack fields of older and newer versions that the schema has.
             let is_known = order.is_none_or(|order| order.contains(&name.as_str()));
             let Some(field) = cursor.declared(&name).filter(|_| is_known) else {
                 self.undeclared(name, value, cursor, fields);
@@ -197,30 +198,17 @@ impl Decoder {
     }
 }
 
-/// Checks the text of a time.
+/// Checks that the text of a time is in RFC 3339.
 fn check_time(text: &str, cursor: Cursor<'_>) -> Decoded<()> {
     let format = match cursor.type_name().and_then(|name| name.rsplit('.').next()) {
         Some("Time") => "2006-01-02T15:04:05Z07:00",
         Some("MicroTime") => "2006-01-02T15:04:05.000000Z07:00",
         _ => return Ok(()),
     };
-    if is_time(text) {
+    if Timestamp::parse(text).is_ok() {
         return Ok(());
     }
     Err(format!("parsing time {text:?} as {format:?}: cannot parse {text:?} as \"2006\""))
-}
-
-/// Returns true for a time such as `2026-01-31T12:00:00.5+01:00`.
-fn is_time(text: &str) -> bool {
-    const SHAPE: &str = "0000-00-00T00:00:00";
-    let fits = |text: &str, shape: &str| {
-        let same = |(a, b): (u8, u8)| if b == b'0' { a.is_ascii_digit() } else { a == b };
-        text.len() == shape.len() && text.bytes().zip(shape.bytes()).all(same)
-    };
-    let Some((start, rest)) = text.split_at_checked(SHAPE.len()) else { return false };
-    let zone =
-        rest.strip_prefix('.').map_or(rest, |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
-    fits(start, SHAPE) && (zone == "Z" || fits(zone, "+00:00") || fits(zone, "-00:00"))
 }
 
 /// Checks the base64 of a field of bytes.

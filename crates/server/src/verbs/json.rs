@@ -1,6 +1,6 @@
-//! Reads JSON as servers do: the last value of a repeated field counts, and the field is reported.
+//! Parses JSON as servers do: uses the last value of a repeated field, and reports the field.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
@@ -14,6 +14,9 @@ pub(crate) fn parse(text: &[u8]) -> serde_json::Result<(Value, Vec<String>)> {
     Ok((value, reader.repeated))
 }
 
+/// The number of repeated fields that servers report.
+const REPORTED: usize = 100;
+
 #[derive(Debug, Default)]
 struct Reader {
     /// The path of the current value.
@@ -22,17 +25,25 @@ struct Reader {
 }
 
 impl Reader {
-    /// Reads a value whose path is that of the current one and one more step.
-    fn below<R>(&mut self, step: &str, read: impl FnOnce(&mut Self) -> R) -> R {
+    /// Parses a value below the current one, at one more step of the path.
+    fn below<R>(&mut self, step: fmt::Arguments<'_>, parse: impl FnOnce(&mut Self) -> R) -> R {
         let length = self.path.len();
-        self.path.push_str(step);
-        let result = read(self);
+        // Writing to a string does not fail.
+        let _ = self.path.write_fmt(step);
+        let result = parse(self);
         self.path.truncate(length);
         result
     }
+
+    /// Records that the current field is repeated, once for each path.
+    fn record_repeated(&mut self) {
+        if self.repeated.len() < REPORTED && !self.repeated.contains(&self.path) {
+            self.repeated.push(self.path.clone());
+        }
+    }
 }
 
-/// A value that is read.
+/// A value that is being parsed.
 struct Part<'r>(&'r mut Reader);
 
 impl<'de> DeserializeSeed<'de> for Part<'_> {
@@ -81,8 +92,11 @@ impl<'de> Visitor<'de> for Part<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
         loop {
-            let step = format!("[{}]", list.len());
-            match self.0.below(&step, |reader| items.next_element_seed(Part(reader)))? {
+            let position = list.len();
+            match self
+                .0
+                .below(format_args!("[{position}]"), |reader| items.next_element_seed(Part(reader)))?
+            {
                 Some(item) => list.push(item),
                 None => return Ok(list.into()),
             }
@@ -93,9 +107,9 @@ impl<'de> Visitor<'de> for Part<'_> {
         let mut fields = Map::new();
         while let Some(name) = entries.next_key::<String>()? {
             let dot = if self.0.path.is_empty() { "" } else { "." };
-            let value = self.0.below(&format!("{dot}{name}"), |reader| {
+            let value = self.0.below(format_args!("{dot}{name}"), |reader| {
                 if fields.contains_key(&name) {
-                    reader.repeated.push(reader.path.clone());
+                    reader.record_repeated();
                 }
                 entries.next_value_seed(Part(reader))
             })?;
@@ -112,11 +126,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_value_of_a_repeated_field_counts() {
+    fn last_value_of_a_repeated_field_is_used() {
         let text = br#"{"a": {"b": 1, "b": [2.5, {"c": "d", "c": null}]}, "a": true, "n": -1}"#;
         let (value, repeated) = parse(text).expect("JSON");
         assert_eq!(value, json!({"a": true, "n": -1}));
         assert_eq!(repeated, ["a.b", "a.b[1].c", "a"]);
+        let many: String = (0..500).map(|i| format!(r#""f{i}": 1, "f{i}": 1, "f{i}": 2, "#)).collect();
+        let (_, repeated) = parse(format!("{{{many}\"end\": 1}}").as_bytes()).expect("JSON");
+        assert_eq!((repeated.len(), repeated[99].as_str()), (REPORTED, "f99"), "each once, and not all");
         assert!(parse(b"{} {}").is_err());
         assert!(parse(b"{").is_err());
     }

@@ -40,7 +40,7 @@ pub(crate) fn json_type(value: &Value) -> &'static str {
     }
 }
 
-/// Returns why a JSON value that is no object has no version and kind.
+/// Returns the error of Go for a JSON value that is not an object.
 pub(crate) fn not_a_type(value: &Value) -> String {
     let what = json_type(value);
     format!(

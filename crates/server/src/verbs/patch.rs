@@ -22,7 +22,7 @@ const ACCEPTED: [&str; 4] = [
     APPLY,
 ];
 
-/// The number of operations that servers allow in a JSON patch.
+/// Maximum number of operations in a JSON patch, as in kube-apiserver.
 const MAX_OPERATIONS: usize = 10_000;
 
 /// The response to a patch.

@@ -45,7 +45,7 @@ pub(crate) struct Watch {
     has_bookmarks: bool,
     /// The tables, if the events contain tables.
     table: Option<Table>,
-    /// Events have the metadata of objects only.
+    /// True if events contain only the metadata of objects.
     is_metadata: bool,
     /// The revision up to which changes were read.
     revision: u64,

@@ -43,7 +43,7 @@ pub(in crate::check) static RULE: Rule = Rule {
 const POD: &str =
     "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - {name: web, image: nginx}\n";
 
-/// The field in which SOPS stores its metadata. Decryption changes the image.
+/// The field in which SOPS stores its metadata. In such an object, the image may be encrypted.
 const SOPS: &str = "sops";
 
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
@@ -89,7 +89,7 @@ fn origin<'n>(
     }
 }
 
-/// Returns the location of a write. That of an entry of `images` is the field with the invalid text.
+/// Returns the location of a write. For an entry of `images`, returns the location of the field with the invalid text.
 fn location(write: &Write, invalid: &str, sources: &SourceMap) -> Span {
     let entries = write.by.writer().entries.iter().filter(|entry| entry.name == *write.by.name());
     let is_invalid =
