@@ -6,10 +6,13 @@ export CARGO_INCREMENTAL=0
 # Downloads and builds of tools are cached outside the checkout, by version.
 cache=${SMP_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kubectl-smp-test}
 
-# The program, with a fast build.
-bin=$PWD/target/release/kubectl-smp
-release() {
-  cargo build --package kubectl-smp --release --locked
+# What most pieces compile. With the same packages and features in each of them, nothing is compiled twice.
+everything=(--workspace --all-features --locked)
+
+# The program that tests run. An example needs the features of test dependencies, as the tests do.
+bin=$PWD/target/debug/kubectl-smp
+debug_program() {
+  cargo build "${everything[@]}" --bin kubectl-smp --example build_in_memory
   "$bin" version
 }
 
@@ -69,6 +72,8 @@ fuzz_all() {
   # Instrumentation needs nightly features, which this variable enables in a stable compiler. The code has no `unsafe`,
   # so a sanitizer would find nothing.
   export RUSTC_BOOTSTRAP=1
+  # The inputs need seconds, the build minutes.
+  export CARGO_PROFILE_RELEASE_OPT_LEVEL=1
   options=(--sanitizer none --codegen-units 16 --target-dir target/fuzz)
   cargo fuzz build "${options[@]}"
   if [ -n "${SMP_FUZZ_RUNS:-}" ]; then

@@ -14,11 +14,11 @@ use futures::FutureExt as _;
 use http::Request;
 use http_body_util::{BodyExt as _, Full};
 use kubectl_smp_fuzz::{add_keys, value};
-use kubernetes_test_server::{Body, Controller, TestCluster};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 use smp_merge::managed_fields::{FieldSet, PathElement};
 use smp_merge::schema::{Gvk, Schema};
+use smp_server::{Body, Controller, TestCluster};
 use tokio::runtime::{Builder, Runtime};
 use tower::ServiceExt as _;
 

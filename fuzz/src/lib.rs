@@ -95,17 +95,19 @@ pub fn add_directives(from: &mut Unstructured<'_>, node: &mut Node) -> Result<()
         }
         let names: Vec<String> = map.iter().map(|(name, _)| name.to_owned()).collect();
         let name = from.choose(&names).cloned().unwrap_or_default();
-        match from.int_in_range(0..=31)? {
+        let added = match from.int_in_range(0..=31)? {
             0..=3 => {
-                drop(map.insert("$patch", Node::string(*from.choose(&["delete", "replace", "merge", "x"])?)))
+                let directive = *from.choose(&["delete", "replace", "merge", "x"])?;
+                Some(("$patch".to_owned(), Node::string(directive)))
             }
-            4 | 5 => drop(map.insert("$patchMergeKey", names_of(from, &names)?)),
-            6 | 7 => drop(map.insert("$retainKeys", names_of(from, &names)?)),
-            8 | 9 => drop(map.insert(format!("$setElementOrder/{name}").as_str(), order_of(map.get(&name)))),
-            10 | 11 => drop(
-                map.insert(format!("$deleteFromPrimitiveList/{name}").as_str(), order_of(map.get(&name))),
-            ),
-            _ => {}
+            4 | 5 => Some(("$patchMergeKey".to_owned(), names_of(from, &names))),
+            6 | 7 => Some(("$retainKeys".to_owned(), names_of(from, &names))),
+            8 | 9 => Some((format!("$setElementOrder/{name}"), order_of(map.get(&name)))),
+            10 | 11 => Some((format!("$deleteFromPrimitiveList/{name}"), order_of(map.get(&name)))),
+            _ => None,
+        };
+        if let Some((key, value)) = added {
+            map.insert(key.as_str(), value);
         }
     } else if let Some(list) = node.as_list_mut() {
         for entry in list {
@@ -115,9 +117,9 @@ pub fn add_directives(from: &mut Unstructured<'_>, node: &mut Node) -> Result<()
     Ok(())
 }
 
-fn names_of(from: &mut Unstructured<'_>, names: &[String]) -> Result<Node> {
+fn names_of(from: &mut Unstructured<'_>, names: &[String]) -> Node {
     let chosen = names.iter().filter(|_| from.ratio(1, 2).unwrap_or(false));
-    Ok(Node::list(chosen.map(|name| Node::string(name.as_str())).collect()))
+    Node::list(chosen.map(|name| Node::string(name.as_str())).collect())
 }
 
 fn order_of(list: Option<&Node>) -> Node {

@@ -141,7 +141,7 @@ pub(super) enum Command {
     /// The patch is verified before it is printed: applied to the original, it must give the modified
     /// manifest.
     CreatePatch(create_patch::CreatePatchArgs),
-    /// Serve an API server in memory, for tests of clients and controllers
+    /// Serve an API server in memory for tests
     ///
     /// It answers as kube-apiserver does, on a loopback port with a CA and a token of its own. It has no
     /// authorization and no admission webhooks, and answers exec, logs and proxy with 501.
@@ -340,6 +340,8 @@ fn find_command(name: &str) -> Option<(&'static str, Augment)> {
         "merge3" => ("merge3", merge::Merge3Args::augment_args),
         "patch" => ("patch", patch::PatchArgs::augment_args),
         "create-patch" => ("create-patch", create_patch::CreatePatchArgs::augment_args),
+        #[cfg(feature = "test-server")]
+        "test-server" => ("test-server", test_server::TestServerArgs::augment_args),
         "recover" => ("recover", recover::RecoverArgs::augment_args),
         "schema" => ("schema", schema::SchemaCommand::augment_args),
         "lock" => ("lock", lock::LockCommand::augment_args),

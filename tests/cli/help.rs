@@ -1,9 +1,11 @@
 //! Help pages: grouped commands, two working examples each, flags only where they apply, short pages.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{LazyLock, Mutex};
 
 #[cfg(feature = "cluster")]
 use kubectl_smp_testing::fake_server;
@@ -118,15 +120,22 @@ const EDITS: &[&str] = &[
     "kustomize completion",
 ];
 
-fn help(words: &str, flag: &str) -> String {
+fn help(words: &str, flag: &str) -> &'static str {
+    static PAGES: LazyLock<Mutex<BTreeMap<String, &'static str>>> = LazyLock::new(Mutex::default);
+    let called = format!("{words} {flag}");
+    if let Some(page) = PAGES.lock().expect("pages").get(&called) {
+        return page;
+    }
     let output = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"))
         .args(words.split(' ').filter(|word| !word.is_empty()))
         .arg(flag)
         .env("COLUMNS", "80")
         .output()
         .expect("the program runs");
-    assert!(output.status.success(), "{words} {flag}");
-    String::from_utf8(output.stdout).expect("text")
+    assert!(output.status.success(), "{called}");
+    let page = String::from_utf8(output.stdout).expect("text").leak();
+    PAGES.lock().expect("pages").insert(called, page);
+    page
 }
 
 /// Commands listed on a help page.
@@ -147,7 +156,7 @@ fn overview_lists_all_commands_in_groups() {
         ["Build and lint:", "Review:", "Merge and patch:", "Cluster:", "Schemas:", "Other:", "Examples:"];
     let want = groups.into_iter().filter(|group| *group != "Cluster:" || cfg!(feature = "cluster"));
     assert_eq!(headings, want.collect::<Vec<_>>());
-    let mut commands = listed(&page);
+    let mut commands = listed(page);
     commands.sort_unstable();
     let mut want: Vec<_> = COMMANDS.iter().copied().filter(|words| !words.contains(' ')).collect();
     want.sort_unstable();
@@ -382,7 +391,7 @@ fn every_command_has_two_working_examples() {
     let server = server();
     for words in COMMANDS.iter().chain(EDITS) {
         let page = help(words, "-h");
-        let examples = examples(&page);
+        let examples = examples(page);
         let count = match *words {
             "build" => 3..=3,
             _ if EDITS.contains(words) => 1..=2,

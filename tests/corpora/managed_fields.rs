@@ -1,7 +1,7 @@
 //! Random sequences of applies and updates, compared with the `managedfields` of apimachinery.
 //!
 //! `SMP_TEST_ORACLE` names the program that `tests/oracle/build` builds, `SMP_TEST_OPENAPI` the directory of the
-//! OpenAPI documents, and `SMP_TEST_SHARED` one with CRDs, if it is set. `SMP_TEST_SEQUENCES` is the number of sequences (5,000), the same in each run;
+//! OpenAPI documents, and `SMP_TEST_SHARED` one with CRDs, if it is set. `SMP_TEST_SEQUENCES` is the number of sequences (3,000), the same in each run;
 //! `SMP_TEST_SEQUENCES_SEED` is the first seed of others.
 
 #![allow(clippy::print_stderr, reason = "the test reports what it compared")]
@@ -77,7 +77,7 @@ fn sequences_of_applies_and_updates_equal_the_reference() {
     let mut reference = Reference::start();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut failures = Vec::new();
-    for seeds in seeds::seeds("SMP_TEST_SEQUENCES", 5_000).chunks(BATCH) {
+    for seeds in seeds::seeds("SMP_TEST_SEQUENCES", 3_000).chunks(BATCH) {
         let sequences: Vec<Sequence> =
             seeds.par_iter().map(|seed| sequence::random(*seed, &kinds, &documents, &embedded)).collect();
         let answers = reference.ask(&sequences.iter().map(|sequence| &*sequence.steps).collect::<Vec<_>>());
@@ -140,7 +140,7 @@ fn memory_is_flat_over_many_writes() {
 }
 
 fn write_and_measure() {
-    let count = std::env::var("SMP_TEST_WRITES").ok().and_then(|text| text.parse().ok()).unwrap_or(20_000);
+    let count = std::env::var("SMP_TEST_WRITES").ok().and_then(|text| text.parse().ok()).unwrap_or(5_000);
     let schema = Schema::embedded();
     let mut live = None;
     let mut write = |number: usize| {

@@ -1,7 +1,7 @@
 //! Properties of all objects: created patches lead to the modified object, directives never reach a result, and
 //! every value of a result comes from an input. Properties of lossless merges are in `merge_laws.rs`.
 //!
-//! 10,000 cases for each property, or `SMP_TEST_LAWS`, the same in each run; `SMP_TEST_LAWS_SEED` is the first
+//! 5,000 cases for each property, or `SMP_TEST_LAWS`, the same in each run; `SMP_TEST_LAWS_SEED` is the first
 //! seed of other cases. Properties of directives that no built-in kind has yet are tested in unit tests.
 
 #![allow(clippy::print_stderr, reason = "tests say which seeds they used")]
@@ -25,7 +25,7 @@ type Verdict = Result<(), String>;
 /// Checks a property for many seeds.
 fn check(options: Options, law: impl Fn(&mut Generator<'_>, &Schema) -> Verdict + Sync) {
     let schema = Schema::embedded();
-    let broken = seeds::seeds("SMP_TEST_LAWS", 10_000).into_par_iter().find_map_any(|seed| {
+    let broken = seeds::seeds("SMP_TEST_LAWS", 5_000).into_par_iter().find_map_any(|seed| {
         let mut generator = Generator::new(Dice::new(seed), &schema, options);
         law(&mut generator, &schema).err().map(|error| format!("seed {seed}: {error}"))
     });

@@ -33,6 +33,12 @@ pub(super) fn lock(path: &Path, waiting: LockMode) -> io::Result<Option<File>> {
     }
 }
 
+/// Locks a file against programs that write. Returns `None` if one of them holds the lock or removes the file.
+pub(super) fn lock_for_reading(path: &Path) -> Option<File> {
+    let file = without_links(&mut OpenOptions::new()).read(true).open(path).ok()?;
+    (file.try_lock_shared().is_ok() && is_at(&file, path).is_ok_and(|is_at| is_at)).then_some(file)
+}
+
 /// Locks an open file. Returns false if another process holds the lock and `waiting` is `Try`.
 pub(super) fn lock_open(file: &File, waiting: LockMode) -> io::Result<bool> {
     match waiting {

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -152,6 +155,24 @@ fn interrupted_write_is_completed() {
         assert_eq!(listing(directory.path()), listing_after_changes(directory.path()), "after {made}");
         check_no_pending_write(&DiskTree, directory.path()).expect("whole");
     }
+}
+
+#[test]
+fn reading_waits_for_a_write_in_progress() {
+    let directory = directory(&OLD);
+    interrupt(directory.path(), 1, None);
+    let root = directory.path().canonicalize().expect("a directory");
+    let (opened, is_open) = mpsc::channel();
+    let writer = thread::spawn(move || {
+        journal::testing::recover_after(&root, || {
+            opened.send(()).expect("received");
+            thread::sleep(Duration::from_millis(100));
+        });
+    });
+    is_open.recv().expect("sent");
+    check_no_pending_write(&DiskTree, directory.path()).expect("whole");
+    assert_eq!(listing(directory.path()), listing_after_changes(directory.path()));
+    writer.join().expect("the writer");
 }
 
 #[test]

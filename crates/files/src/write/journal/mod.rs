@@ -16,17 +16,22 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 pub use self::change::{Expected, FileChange, Recovery};
 use self::commit::{Attempt, Commit, CommitError};
 use self::list::{Changes, JournalState, LOCK};
 use super::super::cleanup::{self, TemporaryKind};
-use super::super::lock::{LockMode, lock};
+use super::super::lock::{LockMode, lock, lock_for_reading};
 use super::super::tree::FileTree;
 use super::error::{with_unchanged_note, write_error};
 use super::permission;
 use super::resolve::create_directories;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
+
+/// The time that reading a directory waits for a write in progress. Changes are prepared before, so a write is short.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The directory of a journal.
 pub const JOURNAL: &str = ".kubectl-smp-journal";
@@ -75,14 +80,31 @@ pub fn recover_directory_and_parents(directory: &Path) -> Result<()> {
 }
 
 /// Checks that no interrupted write is pending for a directory. Otherwise its files could be a mix of old and new ones.
+/// Waits for a write that is in progress, but not longer than [`WRITE_TIMEOUT`].
 ///
 /// # Errors
 /// A write to the directory or to a parent directory is in progress or was interrupted.
 pub fn check_no_pending_write(tree: &dyn FileTree, directory: &Path) -> Result<()> {
-    let Some(root) = tree.is_on_disk().then(|| find_interrupted(directory)).flatten() else { return Ok(()) };
+    if !tree.is_on_disk() {
+        return Ok(());
+    }
+    let start = Instant::now();
+    while let Some(root) = find_interrupted(directory) {
+        // While the lock is held, no program changes the journal.
+        let lock = lock_for_reading(&root.join(JOURNAL).join(LOCK));
+        let is_interrupted = lock.is_some() && find_interrupted(directory).as_ref() == Some(&root);
+        if is_interrupted || start.elapsed() >= WRITE_TIMEOUT {
+            return Err(partially_written(&root));
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+fn partially_written(root: &Path) -> Diagnostic {
     let shown = root.display();
     let message = format!("{shown} is partially written: a write is in progress or was interrupted");
-    Err(Diagnostic::error(Code::Io, message).help(format!("run `kubectl smp recover {shown}`")))
+    Diagnostic::error(Code::Io, message).help(format!("run `kubectl smp recover {shown}`"))
 }
 
 /// Returns the directory or nearest parent directory with an interrupted write. Journals that were not written on this

@@ -24,3 +24,10 @@ pub(in super::super) fn interrupt(root: &Path, changes: &[FileChange<'_>], made:
         }
     }
 }
+
+/// Opens the journal of an interrupted write, calls a function, and then completes the write.
+pub(in super::super) fn recover_after(root: &Path, opened: impl FnOnce()) {
+    let journal = Journal::open(root, LockMode::Wait, root).expect("a journal");
+    opened();
+    journal.recover().expect("recovered");
+}
