@@ -26,11 +26,19 @@ pub struct TestCluster {
     shared: Arc<Mutex<Shared>>,
 }
 
+/// An object that is created at the start.
+#[derive(Debug)]
+pub(crate) struct FirstObject {
+    pub(crate) object: Value,
+    /// `path:line:column`, if it comes from a file.
+    pub(crate) location: Option<String>,
+}
+
 /// The settings and the first objects of a [`TestCluster`].
 #[derive(Debug, Clone, Default)]
 pub struct Builder {
     settings: Settings,
-    objects: Vec<Value>,
+    objects: Vec<FirstObject>,
     schema: Option<Schema>,
     history: Option<usize>,
     /// The first error in a file.
@@ -139,7 +147,7 @@ impl Builder {
     /// Admission policies are created last, and do not apply to the other objects.
     #[must_use]
     pub fn objects(mut self, objects: impl IntoIterator<Item = Value>) -> Self {
-        self.objects.extend(objects);
+        self.objects.extend(objects.into_iter().map(|object| FirstObject { object, location: None }));
         self
     }
 
@@ -232,7 +240,7 @@ impl Builder {
 
     /// Adds objects, or stores the first error for [`Builder::build`].
     #[cfg(feature = "overlay")]
-    fn add(mut self, found: Result<Vec<Value>>) -> Self {
+    fn add(mut self, found: Result<Vec<FirstObject>>) -> Self {
         match found {
             Ok(objects) => self.objects.extend(objects),
             Err(problem) => self.problem = self.problem.or(Some(problem)),
@@ -266,7 +274,7 @@ impl Builder {
         if let Some(history) = self.history {
             cluster.lock().state.store.history = history;
         }
-        let rank = |object: &Value| match object["kind"].as_str() {
+        let rank = |first: &FirstObject| match first.object["kind"].as_str() {
             Some("CustomResourceDefinition") => 0,
             Some("Namespace") => 1,
             // Policies do not apply to the other objects of the builder.
@@ -275,8 +283,11 @@ impl Builder {
         };
         let mut objects = self.objects;
         objects.sort_by_key(rank);
-        for object in objects {
-            cluster.create(object)?;
+        for FirstObject { object, location } in objects {
+            cluster.create(object).map_err(|problem| match &location {
+                Some(location) => problem.note(format!("the object is in {location}")),
+                None => problem,
+            })?;
         }
         Ok(cluster)
     }
