@@ -62,52 +62,19 @@ cargo_fuzz=0.13.2
 mdbook=0.5.4
 fuzz_targets=(parse readers kustomization schema repository pattern json_patch openapi kubeconfig apply merge3 server)
 
-# Runs each target for SMP_FUZZ_SECONDS. Inputs are `fuzz/corpus`, the manifests of the repository, and cached inputs of
-# earlier runs. With SMP_FUZZ_RUNS, runs that many inputs from a fixed seed without those of earlier runs, so that every
-# run is the same. Failing inputs are written to `fuzz/artifacts`.
-fuzz_all() {
-  local target found all tool options how
-  tool=$(cargo_tool cargo-fuzz "$cargo_fuzz")
-  PATH=$tool:$PATH
-  # Instrumentation needs nightly features, which this variable enables in a stable compiler. The code has no `unsafe`,
-  # so a sanitizer would find nothing.
-  export RUSTC_BOOTSTRAP=1
-  # The inputs need seconds, the build minutes.
-  export CARGO_PROFILE_RELEASE_OPT_LEVEL=1
-  options=(--sanitizer none --codegen-units 16 --target-dir target/fuzz)
-  cargo fuzz build "${options[@]}"
-  if [ -n "${SMP_FUZZ_RUNS:-}" ]; then
-    all=$(mktemp -d) how=(-seed=1 -runs="$SMP_FUZZ_RUNS")
-    # shellcheck disable=SC2064 # The local variable is unset when the trap runs.
-    trap "rm -rf '$all'" EXIT
-  else
-    all=$cache/fuzz how=(-max_total_time="$SMP_FUZZ_SECONDS")
-  fi
-  for target in "${fuzz_targets[@]}"; do
-    found=$all/$target
-    mkdir -p "$found"
-    case $target in
-    parse | readers | apply | merge3 | openapi) git ls-files -z 'examples/*.yaml' 'tests/cases/*.yaml' | seed "$found" ;;
-    kustomization) git ls-files -z 'examples/*kustomization.yaml' 'tests/cases/*kustomization.yaml' | seed "$found" ;;
-    esac
-    cargo fuzz run "$target" "${options[@]}" "$found" "fuzz/corpus/$target" -- \
-      "${how[@]}" -timeout=30 -verbosity=0 -print_final_stats=1
-  done
-}
-
-# Copies files into one directory. Their names are hashes of their contents.
-seed() { # folder
-  local file
-  while IFS= read -r -d '' file; do
-    cp "$file" "$1/$(sha1sum <"$file" | cut -d' ' -f1)"
-  done
+# Prints the manifests of the repository that a target can start from. `fuzz/corpus` has further inputs.
+fuzz_seeds() { # target
+  case $1 in
+  parse | readers | apply | merge3 | openapi) git ls-files 'examples/*.yaml' 'tests/cases/*.yaml' ;;
+  kustomization) git ls-files 'examples/*kustomization.yaml' 'tests/cases/*kustomization.yaml' ;;
+  esac
 }
 
 # The files that each piece leaves and no later one uses.
 declare -A disposable=()
 
-# The piece that a run of all pieces starts first, beside the others, and the piece that must not run beside it.
-beside='' alone=''
+# A run of all pieces starts the pieces `beside` when the tests of `waiting` run. They use the processors while it waits.
+beside=() waiting=''
 
 # Runs the named pieces, or all in the order of `pieces`, each in its own process, and prints the durations.
 # A piece that hangs is stopped after `limit`, so that its last output can be read.
@@ -126,14 +93,15 @@ run_pieces() {
     return
   fi
   durations=()
-  [ -z "$all" ] || start_beside
   for piece in "$@"; do
-    [[ -z $all || $piece != "$beside" ]] || continue
-    if [[ -n $all && $piece = "$alone" ]]; then
-      finish_beside || { status=$?; piece=$beside; break; }
-    fi
+    [[ -z $all || " ${beside[*]} " != *" $piece "* ]] || continue
+    [[ -z $all || $piece != "$waiting" ]] || start_beside
     run_piece "$piece" || { status=$?; break; }
   done
+  if [[ -n $all && $status = 0 ]]; then
+    piece=${beside[*]}
+    finish_beside || status=$?
+  fi
   printf '\n== time\n'
   printf '%s\n' "${durations[@]}" "$(printf '%-12s %5d s' total "$SECONDS")"
   if ((status)); then
@@ -151,24 +119,20 @@ run_piece() {
   return "$status"
 }
 
-# Starts the piece `beside`. Its output is kept, and it ends with this run.
+# Starts the pieces `beside` with the lowest priority. Their output is kept, and they end with this run.
 start_beside() {
-  [ -n "$beside" ] || return 0
   besides_output=$(mktemp) besides_start=$SECONDS
-  timeout "$limit" bash ".ci/${0##*/}" "$beside" >"$besides_output" 2>&1 &
+  nice -n 19 timeout "$limit" bash ".ci/${0##*/}" "${beside[@]}" >"$besides_output" 2>&1 &
   besides_process=$!
   # shellcheck disable=SC2064 # The process and file are those of now.
   trap "kill $besides_process 2>/dev/null || true; rm -f '$besides_output'" EXIT
 }
 
-# Waits for the piece `beside`, and prints its output. Returns its status.
+# Waits for the pieces `beside`, and prints their output. Returns their status.
 finish_beside() {
   local status=0
-  [ -n "$beside" ] || return 0
   wait "$besides_process" || status=$?
   cat "$besides_output"
-  durations+=("$(printf '%-12s %5d s, beside others' "$beside" $((SECONDS - besides_start)))")
-  # shellcheck disable=SC2086 # Patterns are expanded.
-  ((status)) || rm -rf ${disposable[$beside]:-}
+  durations+=("$(printf '%-12s %5d s, with the pieces beside it' "$waiting" $((SECONDS - besides_start)))")
   return "$status"
 }

@@ -27,7 +27,7 @@ pub struct TestCluster {
 }
 
 /// An object that is created at the start.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct FirstObject {
     pub(crate) object: Value,
     /// `path:line:column`, if it comes from a file.

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::Value;
 use smp_files::{DiskTree, FileTree as _};
 use smp_merge::schema::{Schema, read_schema};
 use smp_overlay::overlay::{BuildOptions, Builder, Built};
