@@ -70,9 +70,6 @@ fuzz_seeds() { # target
   esac
 }
 
-# The files that each piece leaves and no later one uses.
-declare -A disposable=()
-
 # A run of all pieces starts the pieces `beside` when the tests of `waiting` run. They use the processors while it waits.
 beside=() waiting=''
 
@@ -98,7 +95,7 @@ run_pieces() {
     [[ -z $all || $piece != "$waiting" ]] || start_beside
     run_piece "$piece" || { status=$?; break; }
   done
-  if [[ -n $all && $status = 0 ]]; then
+  if [[ -n $all && -n $waiting && $status = 0 ]]; then
     piece=${beside[*]}
     finish_beside || status=$?
   fi
@@ -114,8 +111,6 @@ run_piece() {
   local start=$SECONDS status=0
   timeout "$limit" bash ".ci/${0##*/}" "$1" || status=$?
   durations+=("$(printf '%-12s %5d s' "$1" $((SECONDS - start)))")
-  # shellcheck disable=SC2086 # Patterns are expanded.
-  ((status)) || [ -z "$all" ] || rm -rf ${disposable[$1]:-}
   return "$status"
 }
 
