@@ -12,7 +12,7 @@ use smp_text::path::PathElement;
 use smp_text::source::Span;
 use smp_text::yaml::Node;
 
-/// How the schema's list directives are interpreted.
+/// The interpretation of the schema's list directives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListPolicy {
     /// Overlays: the list type, or the patch strategy if there is no list type.
@@ -51,9 +51,9 @@ pub enum Association {
 /// The behavior if several entries match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MultipleMatches {
-    /// Use the first one.
+    /// The first one is used.
     First,
-    /// Report an error, because each entry must have unique keys.
+    /// An error, because no two entries may have the same keys.
     Rejected,
 }
 
@@ -118,7 +118,7 @@ impl Association {
     /// Returns how the entries of several versions of a list are matched. This is the merge association, except for
     /// lists with recommended keys. Their entries are matched by all recommended keys: the default keys are required,
     /// the others optional. An entry without an optional key differs from an entry with it, unless the key has a
-    /// default.
+    /// default. The policies of the API server and of kyaml ignore defaults.
     #[must_use]
     pub fn of_versions(list: Cursor<'_>, policy: ListPolicy) -> Self {
         let association = Self::of_list(list, policy);

@@ -51,9 +51,9 @@ use smp_text::yaml::{Map, Node};
 /// ```
 ///
 /// # Errors
-/// The errors of [`create`](super::create) and [`create_three_way`](super::create_three_way). Also, no patch of this
-/// type yields the expected object ([`Code::Unsupported`]), such as for a change of one of two entries with the same
-/// merge key. [`alternative_forms`] returns the types that can.
+/// The errors of [`create`](super::create) and [`create_three_way`](super::create_three_way). The error is
+/// [`Code::Unsupported`] if no patch of this type yields the expected object, such as for a change of one of two
+/// entries with the same merge key. [`alternative_forms`] returns the types that can.
 pub fn create_verified(
     sides: &PatchInputs<'_>,
     patch_type: PatchType,
