@@ -52,7 +52,7 @@ impl PruneCandidates<'_> {
         reason.map(|reason| self.error(&reason))
     }
 
-    /// Returns a message if there are two or more objects of a kind and all of them would be pruned.
+    /// Returns a message if two or more objects of a kind would be pruned and the run applies no object of that kind.
     fn whole_kind_reason(&self) -> Option<String> {
         let mut counts: FxHashMap<GroupKind, usize> = FxHashMap::default();
         for member in &self.pruned {

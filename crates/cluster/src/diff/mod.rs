@@ -45,9 +45,9 @@ pub struct DiffReport {
     pub taken: Vec<ApplyConflict>,
     /// Objects that left the ApplySet and would not be pruned.
     pub kept: Vec<KeptObject>,
-    /// Warnings of the server. Each text is listed once.
+    /// Warnings of the server. Each message is listed once.
     pub warnings: Vec<String>,
-    /// Notes of this program. Each text is listed once.
+    /// Notes of this program. Each message is listed once.
     pub notes: Vec<String>,
     /// Warnings about kinds without a schema, whose types are deduced.
     pub unknown_kinds: Vec<Diagnostic>,
