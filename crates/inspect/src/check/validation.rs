@@ -38,7 +38,7 @@ pub struct ObjectValidation<'j> {
     pub sources: &'j SourceMap,
     /// The validation options.
     pub options: &'j ValidateOptions,
-    /// How incomplete objects are treated.
+    /// Policy for incomplete objects.
     pub incomplete: IncompleteObjects,
 }
 
