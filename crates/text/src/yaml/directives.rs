@@ -5,7 +5,7 @@ use crate::source::{SourceId, SourceMap, Span};
 use crate::yaml::events::bom_length;
 use crate::yaml::node::{Entry, Node, Value};
 
-/// How kustomize v5.8 splits a text into documents before it parses them.
+/// The rule by which kustomize v5.8 splits a text into documents before it parses them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DocumentSplit {
     /// The text is not split, as for kustomizations.

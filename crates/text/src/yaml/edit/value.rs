@@ -37,7 +37,7 @@ pub(super) enum PositionKind {
     Flow,
 }
 
-/// The handling of aliases, and of values of `<<`, that may have to be expanded.
+/// Determines whether aliases and values of `<<` are kept or expanded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Aliases {
     /// Aliases are kept if their anchors still provide the right value.
