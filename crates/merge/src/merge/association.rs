@@ -184,7 +184,7 @@ fn keys(names: Vec<SmolStr>, element: Cursor<'_>, policy: ListPolicy, several: M
             ListPolicy::Apiserver | ListPolicy::Kyaml => None,
             _ => default_rule(element, name, comparison),
         };
-        // kustomize identifies each entry by those keys that it has.
+        // kustomize only requires the first key. The absence of another key is a value like any other.
         let is_optional = comparison == KeyComparison::Text && i > 0;
         default.unwrap_or(if is_optional { KeyRule::Optional } else { KeyRule::Required })
     };

@@ -64,7 +64,7 @@ pub fn create_verified(
     let Some(current) = sides.current else { return create_and_verify(sides, patch_type, kind, *options) };
     let form = PatchForm { patch_type, rules: options.rules };
     let (before, after) = match (form.policy(), options.three_way.overwrite) {
-        // For kubectl, null removes the value of another owner. This is not a conflict only if overwriting is allowed.
+        // For kubectl, null removes the value of another owner. This is a conflict unless overwriting is allowed.
         (ListPolicy::Apiserver, true) => (NullFields::Typed, NullFields::Metadata),
         (ListPolicy::Apiserver, false) => (NullFields::Typed, NullFields::Typed),
         _ => (NullFields::All, NullFields::All),
