@@ -194,9 +194,9 @@ fn not_built_in(gvk: Option<&Gvk>) -> Diagnostic {
 ///
 /// # Errors
 /// A strategic merge patch is for a kind that is not built in or not in the schema ([`Code::NoSchema`], see
-/// [`CustomResources`]), an entry lacks its merge key, a directive is malformed, or an operation cannot be applied.
-/// Also the other errors of [`merge::apply`](crate::merge::apply). Errors have a field path. [`Diagnostic::to_status`]
-/// returns the response of an API server.
+/// [`CustomResources`]), an entry lacks its merge key, a directive is malformed, an operation cannot be applied, or one
+/// of the other errors of [`merge::apply`](crate::merge::apply) occurs. Errors have a field path.
+/// [`Diagnostic::to_status`] returns the response of an API server.
 pub fn apply(
     object: &mut Value,
     patch: &Value,
@@ -365,7 +365,8 @@ fn put(fields: &mut JsonMap<String, Value>, name: &str, value: Value) {
 /// ```
 ///
 /// # Errors
-/// A strategic merge patch requires the kind in the schema. Also the errors of [`patch::create`](crate::patch::create).
+/// The errors of [`patch::create`](crate::patch::create), or the schema lacks the kind that a strategic merge patch
+/// requires.
 pub fn create(
     original: &Value,
     modified: &Value,
