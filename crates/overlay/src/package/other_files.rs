@@ -191,7 +191,8 @@ pub(super) fn merge3_files(
     merged
 }
 
-/// Merges the plain files of the source over those of dest. The source's files take precedence.
+/// Merges the plain files of the source over those of dest. The source's files take precedence, except at paths with
+/// symlinks.
 pub(super) fn merge2_files(
     source: &Package,
     dest: &Package,
