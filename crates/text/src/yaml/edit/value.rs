@@ -160,7 +160,8 @@ impl<'a> Editor<'a> {
         self.anchor_values.get(&anchor).copied().filter(|_| self.aliases == Aliases::Kept)
     }
 
-    /// Inserts a line comment after the position `end`. Replaces an existing comment.
+    /// Inserts a line comment after the position `end`. Replaces an existing comment. Does nothing if other text
+    /// follows on the line.
     pub fn set_line_comment(&mut self, end: usize, comment: &str) {
         let line_end = line_end(self.text, end);
         let trailing = &self.text[end..line_end];
