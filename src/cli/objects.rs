@@ -259,7 +259,7 @@ fn read_documents(paths: &[PathBuf], depth: usize, offline: bool, sources: &Sour
     Ok(nodes)
 }
 
-/// Returns the inputs at the path `path`. For a directory, these are its manifest files, sorted by
+/// Returns the inputs that `path` names. For a directory, these are its manifest files, sorted by
 /// name.
 fn inputs_of(path: &Path, max_depth: usize) -> Result<Vec<Input>> {
     if path == Path::new("-") {

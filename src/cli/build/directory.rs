@@ -182,8 +182,8 @@ impl OutputDirectory {
         Ok(())
     }
 
-    /// Returns a warning for each resource that several targets have in the same file. It is
-    /// written once.
+    /// Returns a warning for each resource that several targets have in the same file. The resource
+    /// is written once.
     pub(super) fn warnings(&self) -> Vec<Diagnostic> {
         let warning = |file: &OutputFile, resource: &OutputResource| {
             let (path, targets) = (self.path.join(&file.path), counted(resource.targets.len(), "target"));
