@@ -15,7 +15,7 @@ use smp_text::yaml::Node;
 /// The interpretation of the schema's list directives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListPolicy {
-    /// Overlays: the list type, or the patch strategy if there is no list type.
+    /// Overlays: the patch strategy `replace`, otherwise the list type, or the patch strategy if there is no list type.
     Overlay,
     /// Strategic merge patches of the API server: the patch strategy only.
     Apiserver,
