@@ -10,7 +10,7 @@ use super::scope::GroupKind;
 use crate::plan::Object;
 use smp_text::diagnostic::{Code, Diagnostic, counted};
 
-/// The number of objects that may always be pruned, unless no object of their kind would remain.
+/// The number of objects that may be pruned even if they are more than half of the set.
 const FEW: usize = 3;
 
 /// The maximum number of objects that the error lists.
