@@ -10,7 +10,7 @@ use crate::yaml::node::{Entry, Node, Value};
 pub enum DocumentSplit {
     /// The text is not split, as for kustomizations.
     None,
-    /// The text is split at each `---`, as for manifests and patches. A directive is then in a separate document,
+    /// The text is split at each `---`, as for manifests and patches. Thus a directive is in a separate document,
     /// without a `---`.
     AtSeparators,
 }
