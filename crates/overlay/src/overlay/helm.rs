@@ -158,11 +158,11 @@ impl Default for HelmOptions {
 /// The policy for charts that have to be pulled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PullPolicy {
-    /// They are stored in the chart home.
+    /// Pulled charts are stored in the chart home.
     Store,
-    /// They are stored in a temporary directory, because nothing may be written in the chart home.
+    /// Pulled charts are stored in a temporary directory, because nothing may be written in the chart home.
     Temporary,
-    /// They are rejected, because no lock file pins their content.
+    /// Charts that have to be pulled are rejected, because no lock file pins their content.
     Deny,
 }
 

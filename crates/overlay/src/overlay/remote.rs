@@ -44,7 +44,7 @@ use smp_text::source::Span;
 
 /// Returns true if a path is an `http` or `https` URL.
 ///
-/// It may be the URL of a file or a repository; [`Remotes::resource`] distinguishes them.
+/// The URL may be that of a file or a repository; [`Remotes::resource`] distinguishes them.
 #[must_use]
 pub fn is_remote_file(path: &str) -> bool {
     path.split_once(':')

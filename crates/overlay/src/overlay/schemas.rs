@@ -340,9 +340,9 @@ fn read_openapi(root: &Root, source: SourceId) -> Result<Model> {
 /// Determines whether the built-in schema is kept when a kustomization sets `openapi.path`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BuiltInSchema {
-    /// It is replaced.
+    /// The built-in schema is replaced.
     Replaced,
-    /// It is kept, and consulted after the document.
+    /// The built-in schema is kept, and consulted after the document.
     Kept,
 }
 
