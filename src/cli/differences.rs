@@ -107,7 +107,8 @@ impl<'d> ObjectChange<'d> {
         let versions = (diff.live.as_ref(), diff.merged.as_ref());
         let kind = schema.kind(&diff.object.gvk).unwrap_or(Cursor::unknown());
         let by_schema = compare(versions.0, versions.1, kind);
-        // Entries of lists that only moved are not a change according to the schema.
+        // Reordered entries of an associative list are no change under the schema. To show them,
+        // the versions are compared again without the schema.
         let fields =
             if by_schema.is_empty() { compare(versions.0, versions.1, Cursor::unknown()) } else { by_schema };
         Self { diff, fields }

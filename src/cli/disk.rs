@@ -93,7 +93,7 @@ pub(super) fn record_access(path: &Path) {
     }
 }
 
-/// Returns true if reads are recorded. The command may run again then.
+/// Returns true if reads are recorded. In that case, the command may run again.
 pub(super) fn is_recording() -> bool {
     record().is_some()
 }

@@ -140,8 +140,8 @@ fn lock_of(
     Ok(LockFile { remotes, schemas: kept_schemas(file, sources)? })
 }
 
-/// Returns the schemas in an existing lock file. A file that is not a lock file or has a newer
-/// version is an error, so that it is not overwritten.
+/// Returns the schemas in an existing lock file, without those of built-in kinds. A file that is
+/// not a lock file or has a newer version is an error, so that it is not overwritten.
 fn kept_schemas(file: &Path, sources: &SourceMap) -> smp_text::diagnostic::Result<Vec<LockedSchema>> {
     if !DiskTree.contains(file) {
         return Ok(Vec::new());

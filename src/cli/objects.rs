@@ -79,7 +79,8 @@ impl ObjectArgs {
     /// Builds the target or reads the manifests. Validates the objects if `validation` is set.
     ///
     /// # Errors
-    /// The errors of [`ObjectArgs::load`]. Also, an object is invalid.
+    /// No target and no file is named, a build fails, manifests cannot be read, no object is
+    /// selected, or an object is invalid.
     pub(super) fn load_validated(
         &self,
         validation: Option<&Validation<'_>>,
@@ -258,7 +259,8 @@ fn read_documents(paths: &[PathBuf], depth: usize, offline: bool, sources: &Sour
     Ok(nodes)
 }
 
-/// Returns the inputs of a path. For a directory, these are its manifest files, sorted by name.
+/// Returns the inputs that `path` names. For a directory, these are its manifest files, sorted by
+/// name.
 fn inputs_of(path: &Path, max_depth: usize) -> Result<Vec<Input>> {
     if path == Path::new("-") {
         return Ok(vec![Input::Stdin]);

@@ -167,8 +167,8 @@ impl OwnersArgs {
     }
 }
 
-/// Fails if the lists of an object have unknown types, because a manager would then also apply the
-/// entries of other managers.
+/// Fails if the schema does not have the kind of an object. The types of its lists are unknown, so
+/// a manager would also apply the entries of other managers.
 fn check_kind(live: &Value, schema: &Schema) -> Result<(), Diagnostic> {
     match Gvk::from_object(live) {
         Some(gvk) if schema.kind(&gvk).is_none() => Err(unknown_kind(format!("unknown kind {gvk}"))),

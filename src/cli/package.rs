@@ -92,7 +92,7 @@ impl WriteArgs {
         }
     }
 
-    /// Finishes or rolls back an interrupted write before the files are read.
+    /// With `--in-place`, finishes or rolls back an interrupted write before the files are read.
     pub(super) fn recover(&self, target: &Path) -> Result<()> {
         if self.in_place { recover_target(target) } else { Ok(()) }
     }
@@ -124,7 +124,7 @@ impl WriteArgs {
         Ok(if is_status_3 { ExitCode::from(WITH_CONFLICTS) } else { ExitCode::SUCCESS })
     }
 
-    /// Returns if the report lists the origin of each part of the result.
+    /// Returns `Enabled` if the report lists the origin of each part of the result.
     pub(super) fn origins(&self) -> OriginRecording {
         match self.report {
             ReportFormat::Text => OriginRecording::Disabled,

@@ -168,8 +168,8 @@ impl PatchArgs {
     /// Rejects invalid combinations of flags.
     ///
     /// # Errors
-    /// A selector is empty, for example from an unset variable, or a flag does not apply to the
-    /// patch type.
+    /// A selector is empty, for example from an unset variable, `--name KIND/NAME` is used with
+    /// `--kind`, standard input is used twice, or a flag does not apply to the patch type.
     fn check(&self) -> std::result::Result<(), Failure> {
         if self.dialect.is_some() && self.patch_type != PatchType::Strategic {
             return Err(dialect_requires_strategic());

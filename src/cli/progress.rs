@@ -60,7 +60,7 @@ impl LiveLines {
     }
 
     /// Creates the progress output of a command that has no `--progress` flag. Shows nothing if the
-    /// command prints results to the same terminal while it runs.
+    /// command may run again, or prints results to the same terminal while it runs.
     pub(super) fn of_command(is_printing: bool) -> Self {
         let is_hidden = is_recording() || (is_printing && io::stdout().is_terminal());
         Self::new(&ProgressArg {

@@ -17,7 +17,7 @@ use smp_text::source::SourceMap;
 #[derive(Clone)]
 pub(super) struct TargetBuild {
     pub(super) built: Built,
-    /// True if the target consists only of unchanged manifests.
+    /// True if the target consists only of manifests, which are used without a build.
     pub(super) is_plain: bool,
 }
 

@@ -283,7 +283,8 @@ fn compile_files(args: &CompileArgs, sources: &SourceMap) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Checks that the output may be overwritten: it does not exist, is empty, or is a compiled schema.
+/// Checks that the output may be overwritten: it does not exist, is not a regular file, is empty,
+/// or is a compiled schema.
 ///
 /// # Errors
 /// The output is one of the sources, or another file.

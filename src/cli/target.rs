@@ -330,8 +330,8 @@ impl TargetArgs {
     /// their values.
     ///
     /// # Errors
-    /// The errors of [`Builder::new`]. Also, flags cannot be used together, such as `--dialect
-    /// schema` for a kustomization.
+    /// The errors of [`Builder::new`], or flags cannot be used together, such as `--dialect schema`
+    /// for a kustomization.
     pub(super) fn builder(
         &self,
         histories: Histories,
@@ -358,8 +358,9 @@ impl TargetArgs {
     }
 
     /// Creates a builder for comparisons: resources record the origin of their values, and the
-    /// cluster is not used. `change` changes the options of the build. The file of `--schema` is
-    /// read from the tree `settings` if it is set, otherwise from the tree of the build.
+    /// cluster is only used if `--schema` selects it. `change` changes the options of the build.
+    /// The file of `--schema` is read from the tree `settings` if it is set, otherwise from the
+    /// tree of the build.
     ///
     /// # Errors
     /// The errors of [`TargetArgs::builder`].

@@ -109,8 +109,8 @@ pub(super) fn with_policies<'r>(
 /// Reads the manifests of a directory or file with admission policies.
 ///
 /// # Errors
-/// The manifests cannot be read or contain no policy, or the program was compiled without the
-/// feature `cel`.
+/// The manifests cannot be read or contain no policy, an expression of a policy is invalid, or the
+/// program was compiled without the feature `cel`.
 pub(super) fn read_policies(path: &Path, sources: &SourceMap) -> Result<Vec<Node>, Diagnostic> {
     if !cfg!(feature = "cel") {
         let message = "admission policies require a program built with the feature `cel`";
@@ -205,7 +205,8 @@ impl<'s> Validation<'s> {
     }
 }
 
-/// Returns if builds record the origin of values. Validation needs it for source locations.
+/// Returns `Enabled` if objects are validated, since validation needs the origin of values for
+/// source locations.
 pub(super) fn histories_for(validation: Option<&Validation<'_>>) -> Histories {
     if validation.is_some() { Histories::Enabled } else { Histories::Disabled }
 }

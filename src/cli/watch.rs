@@ -84,8 +84,8 @@ impl WatchArgs {
     /// Runs a command once. With `--watch`, runs it until the program is interrupted.
     ///
     /// # Errors
-    /// The errors of the command. With `--watch`, the command line is invalid or files cannot be
-    /// watched.
+    /// The errors of the command, the flags cannot be used together, a target is standard input, or
+    /// files cannot be watched.
     pub(super) fn run(
         &self,
         targets: &[PathBuf],

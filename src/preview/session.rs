@@ -205,8 +205,8 @@ impl Session {
         removed
     }
 
-    /// Returns true if a change may add or remove a target. Changed content of a file that only builds read cannot do
-    /// this.
+    /// Returns true if a change may add or remove a target. A file that only builds read cannot add or remove a target
+    /// when its content changes.
     fn affects_search(&self, path: &Path) -> bool {
         let state = self.read();
         let is_content = || {

@@ -100,7 +100,8 @@ impl Session {
         Some(DiffView { comparison, stale, error, objects })
     }
 
-    /// Returns the review of a target as an HTML page, or `None` in the same cases as [`Session::diff`].
+    /// Returns the review of the last build of a target as an HTML page, or `None` if there is no such target or no
+    /// review. A comparison with the cluster has none.
     pub fn export(&self, name: &str) -> Option<String> {
         let target = self.target(name)?;
         let (review, sources) = (target.last.evaluated.review.as_ref()?, &target.last.sources);
@@ -250,7 +251,7 @@ fn shown_source(path: &Path, sources: &SourceMap) -> Option<String> {
     Some(sources.without_hidden_values(&lines.collect::<String>()).into_owned())
 }
 
-/// Replaces a line, except for its key.
+/// Replaces a line, except for its indentation.
 fn hidden_line(line: &str) -> String {
     let indent: String = line.chars().take_while(|c| *c == ' ').collect();
     indent + HIDDEN

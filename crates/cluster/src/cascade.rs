@@ -4,12 +4,12 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Cascade {
-    /// They are deleted after their owner.
+    /// The owned objects are deleted after their owner.
     #[default]
     Background,
-    /// They are deleted before their owner.
+    /// The owned objects are deleted before their owner.
     Foreground,
-    /// They are kept, without their owner reference.
+    /// The owned objects are kept, without their owner reference.
     Orphan,
 }
 

@@ -44,7 +44,7 @@ pub struct Cluster {
     pub(super) endpoint: Endpoint,
     id: ServerId,
     namespace: String,
-    /// True if the namespace was set explicitly. Objects must not have another one then.
+    /// True if the namespace was set explicitly. In that case, objects must not have another one.
     namespace_is_explicit: bool,
     pub(super) timeouts: RequestTimeout,
     stop: OnceLock<Arc<AtomicBool>>,
@@ -152,7 +152,7 @@ impl Cluster {
         &self.namespace
     }
 
-    /// Returns true if the namespace was set explicitly. Objects must not have another one then.
+    /// Returns true if the namespace was set explicitly. In that case, objects must not have another one.
     #[must_use]
     pub fn namespace_is_explicit(&self) -> bool {
         self.namespace_is_explicit

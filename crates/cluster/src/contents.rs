@@ -115,7 +115,8 @@ pub(super) async fn namespace_contents(
     Ok(remaining(contents, deleted))
 }
 
-/// Waits until the server no longer serves the kind. Returns true then, or if its CRD is being deleted.
+/// Waits until the server no longer serves the kind. Returns true in that case, or if its CRD is being deleted, and
+/// false if this takes too long.
 ///
 /// Discovery of a busy server still lists a kind for seconds after its CRD is gone. During that time a list request
 /// fails with a 404 that is not a `Status`, which a proxy could also send. Therefore the CRD must be absent as well.

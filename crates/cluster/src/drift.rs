@@ -225,7 +225,8 @@ fn removed_fields(
     removed.map(drift).collect()
 }
 
-/// Returns true if a field set contains a path or one of its parents.
+/// Returns true if a field set contains a path, a path below it, or a parent of it as a leaf. An empty set stands for a
+/// leaf.
 fn is_owned(fields: &FieldSet, path: &[PathElement]) -> bool {
     let Some((first, rest)) = path.split_first() else { return true };
     if fields.is_empty() {

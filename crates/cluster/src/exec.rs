@@ -186,8 +186,8 @@ fn has_public_value(name: &str) -> bool {
         .any(|known| name == *known || name.strip_suffix(known).is_some_and(|rest| rest.ends_with('-')))
 }
 
-/// Returns the arguments of a command that may be secret: values of flags that do not end with a `PUBLIC_SUFFIXES`
-/// entry, and positional arguments that are not a subcommand such as `get-token`.
+/// Returns the command-line arguments that may be secrets: the values of flags whose names do not end with an entry of
+/// `PUBLIC_SUFFIXES`, and positional arguments other than subcommands such as `get-token`.
 fn secret_arguments(args: &[String]) -> Vec<String> {
     let is_word = |arg: &str| arg.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
     let (mut secret, mut flag): (Vec<String>, Option<&str>) = (Vec::new(), None);

@@ -22,7 +22,7 @@ pub(super) fn parse(bytes: &[u8]) -> serde_json::Result<Node> {
 /// Parses a JSON object.
 ///
 /// # Errors
-/// The errors of [`read`]. Also, the value is not an object.
+/// The errors of [`parse`], or the value is not an object.
 pub(super) fn parse_object(bytes: &[u8]) -> serde_json::Result<Node> {
     check_object(bytes)?;
     parse(bytes)
@@ -44,7 +44,7 @@ fn check_object(bytes: &[u8]) -> serde_json::Result<()> {
     Err(serde::de::Error::custom("not a JSON object"))
 }
 
-/// Deserializes a field that may be null, since Go writes lists that were never set as null.
+/// Deserializes a field that may be null, because Go encodes a nil slice as `null`.
 pub(super) fn or_default<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<T, D::Error>
 where
     T: Default + Deserialize<'de>,

@@ -97,7 +97,7 @@ impl Access {
         Endpoint { server, context: self.context.clone(), proxy }
     }
 
-    /// Returns the identity of the server in caches.
+    /// Returns the ID that caches use for this server.
     pub(super) fn server_id(&self) -> ServerId {
         let text = |uri: &Uri| uri.to_string().into_bytes();
         let proxy = self.config.proxy_url.as_ref().map_or_else(Vec::new, text);
@@ -109,7 +109,7 @@ impl Access {
 }
 
 impl ConnectOptions {
-    /// Returns the identity of the server in caches. Reads only the kubeconfig and the files that it references.
+    /// Returns the ID that caches use for this server. Reads only the kubeconfig and the files that it references.
     ///
     /// # Errors
     /// The errors of [`Cluster::connect`](super::Cluster::connect), except those of credentials.
@@ -311,7 +311,7 @@ impl ConnectOptions {
         let found = kubeconfig.auth_infos.iter().find(|u| u.name == name).and_then(|u| u.auth_info.clone());
         match found {
             Some(user) => Ok(user),
-            // A context may refer to a missing user. Requests are anonymous then.
+            // A context may refer to a missing user. In that case, requests are anonymous.
             None if self.user.is_none() => Ok(AuthInfo::default()),
             None => Err(missing("user", name, kubeconfig.auth_infos.iter().map(|u| &u.name))),
         }
@@ -410,8 +410,8 @@ fn location_in(text: &Source, source: SourceId, message: &str) -> Option<Span> {
     Some(Span::new(source, start, start))
 }
 
-/// Rejects addresses with an unescaped character in a password. A parser would use the part before this character as
-/// the host.
+/// Rejects addresses with an unescaped `#` or `?` before an `@`, as in a password. A parser would use the part before
+/// this character as the host.
 fn check_address(what: &str, address: &str) -> Result<()> {
     let is_cut = address.find(['#', '?']).is_some_and(|i| address[i..].contains('@'));
     if !is_cut {

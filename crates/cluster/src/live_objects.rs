@@ -53,8 +53,8 @@ async fn live_object(cluster: &Cluster, target: &ObjectTarget<'_>) -> Result<Opt
     response.map(|response| cluster.parse_response(|body| target.parse_response(body), &response)).transpose()
 }
 
-/// Returns the UID of a cluster, which is that of its namespace kube-system. Returns `None` if the namespace cannot be
-/// read because of missing permissions.
+/// Returns the UID of a cluster, which is that of its namespace kube-system. Returns `None` if the server rejects the
+/// request, for example because of missing permissions.
 ///
 /// # Errors
 /// The server does not respond.

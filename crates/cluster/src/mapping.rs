@@ -40,8 +40,8 @@ impl ResourceMapping {
         NamedKind { gvk: self.gvk.clone(), scope: Some(scope), names }
     }
 
-    /// Returns true if objects of the resource can be stored. Other resources, such as access reviews, cannot be
-    /// listed.
+    /// Returns true if objects of the resource can be listed. Resources whose objects are not stored, such as access
+    /// reviews, cannot.
     pub(super) fn can_be_listed(&self) -> bool {
         self.verbs.is_empty() || self.verbs.iter().any(|verb| verb == "list")
     }

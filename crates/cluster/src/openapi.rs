@@ -52,7 +52,8 @@ struct KnownSchemas {
     crd_schemas: BTreeMap<Gvk, CrdSchema>,
     /// Time of the first request.
     since: Option<Instant>,
-    /// True once the index was fetched late enough to contain all changes that were made before the first request.
+    /// True if the index was fetched at least [`PUBLISH_DELAY`] after the first request, so that it contains all
+    /// changes made before that request.
     is_up_to_date: bool,
     /// Number of documents that were fetched from the server.
     fetched: usize,
@@ -181,8 +182,9 @@ impl LiveSchema {
         Ok(self.graph(known, &gvk.api_version())?.filter(|graph| graph.kind(gvk).is_some()))
     }
 
-    /// Returns the schema of a kind from its CRD. If the CRD cannot be read, returns the schema from the documents as
-    /// soon as they must contain all changes that were made before the first request. Every served kind has a schema.
+    /// Returns the schema of a kind from the documents, as soon as they must contain all changes that were made before
+    /// the first request. If they lack the kind, returns the schema from its CRD. Tries again until [`SCHEMA_TIMEOUT`]
+    /// if both lack it, because every served kind has a schema. Returns `None` if the kind is not served.
     fn up_to_date(&self, known: &mut KnownSchemas, gvk: &Gvk) -> Result<Option<Arc<TypeGraph>>> {
         let cluster = self.cluster()?;
         let since = known.since.unwrap_or_else(Instant::now);

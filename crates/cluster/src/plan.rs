@@ -192,8 +192,8 @@ impl<'r> ObjectPlan<'r> {
     /// Resolves every object with the server's discovery.
     ///
     /// # Errors
-    /// The server cannot be queried, or objects have no API version or name, or are in another namespace than the
-    /// explicit one.
+    /// The server cannot be queried, or objects have no API version or name, are in another namespace than the explicit
+    /// one, or are duplicates.
     pub(super) async fn resolve(cluster: &Cluster, resources: &'r [Resource]) -> Result<Self> {
         let kinds: FxHashSet<&Gvk> = resources.iter().map(|r| &r.id().gvk).collect();
         let kinds: Vec<Gvk> = kinds.into_iter().filter(|gvk| !gvk.version.is_empty()).cloned().collect();
@@ -214,7 +214,7 @@ impl<'r> ObjectPlan<'r> {
         Ok(Self { targets, namespaces, crd_kinds: defined })
     }
 
-    /// Resolves the objects without a server, by the built-in kinds and the CRDs in `definitions`.
+    /// Resolves the objects without a server, using the built-in kinds and the CRDs in `definitions`.
     ///
     /// # Errors
     /// Objects have no API version or name, are in another namespace than the explicit one, or are duplicates.

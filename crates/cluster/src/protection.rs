@@ -73,7 +73,7 @@ impl ProtectedKind {
 /// Checks that a name is that of a kind whose objects contain other objects or data.
 ///
 /// # Errors
-/// It is the name of another kind.
+/// The name is that of another kind.
 pub fn check_protected_kind(word: &str) -> Result<()> {
     ProtectedKind::parse(word).map(drop)
 }

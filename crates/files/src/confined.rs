@@ -23,7 +23,7 @@ pub struct ConfinedTree {
 }
 
 impl ConfinedTree {
-    /// Opens the files below a directory, by its real path.
+    /// Opens a directory. `top` must be its real path.
     ///
     /// # Errors
     /// The directory does not exist or cannot be read.

@@ -85,8 +85,9 @@ impl ReadSet {
 /// The number of changed paths above which all results are treated as affected.
 const MANY: usize = 1000;
 
-/// Returns the results that changes affect. `common` contains the common dependencies of all results. If a change
-/// affects no result and `is_known` returns false for it, its effect is unknown, and all results are returned.
+/// Returns the results that changes affect. `common` contains the common dependencies of all results. All results are
+/// returned if there are too many changes, or if the changes affect no result and `is_known` returns false for one of
+/// them, since its effect is unknown.
 pub fn affected_results<'r, T>(
     changed: &BTreeSet<PathBuf>,
     results: impl IntoIterator<Item = (T, &'r ReadSet)>,

@@ -229,7 +229,7 @@ impl Store {
         staging.directory.write(&format!("entry/{SEAL}"), &seal.to_line()?)?;
         // The seal is locked before the entry is visible to other programs, so that they cannot remove it.
         let hold = File::open(staging.entry().join(SEAL))?;
-        // If files cannot be locked, the entry is only not protected from removal by other programs.
+        // If files cannot be locked, the only effect is that other programs may remove the entry.
         let _ = hold.lock_shared();
         let mut moved = self.move_entry(staging, name, about);
         for _ in 1..ATTEMPTS {
@@ -299,7 +299,7 @@ impl Store {
         loop {
             let path = self.without_links(&name.join(SEAL))?;
             let seal = open_file(&path)?;
-            // If files cannot be locked, the entry is only not protected from removal by other programs.
+            // If files cannot be locked, the only effect is that other programs may remove the entry.
             let _ = seal.lock_shared();
             if lock::is_at(&seal, &path)? {
                 return Ok(seal);
@@ -350,7 +350,7 @@ impl Store {
 fn lock_in(directory: &Path) -> io::Result<Option<File>> {
     match lock::lock(&directory.join(STORE_LOCK), LockMode::Wait) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
-        // If files cannot be locked, entries are only not protected from other programs.
+        // If files cannot be locked, the only effect is that entries are not protected from other programs.
         locked => Ok(locked.ok().flatten()),
     }
 }

@@ -67,7 +67,8 @@ pub trait FileTree: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Returns true if it is certain that a file or directory, given by its real path, has the content with an ID.
+    /// Returns true if it is certain that a file or directory, given by its real path, has the content with the ID
+    /// `id`.
     fn has_content(&self, path: &Path, id: &ContentId) -> bool {
         self.content_id(path).as_ref() == Some(id)
     }
@@ -299,7 +300,8 @@ impl OpenFile {
     /// Reads the whole content.
     ///
     /// # Errors
-    /// It is not a regular file, is larger than [`MAX_FILE_SIZE`], or cannot be read.
+    /// The file is not a regular file (and was not opened as a stream), is larger than [`MAX_FILE_SIZE`], or cannot be
+    /// read.
     pub fn read(self) -> io::Result<Vec<u8>> {
         match self.0 {
             OpenContent::Memory(_, content) => Ok(content.to_vec()),
@@ -318,7 +320,7 @@ impl OpenFile {
     /// Reads the whole content as UTF-8.
     ///
     /// # Errors
-    /// The errors of [`OpenFile::read`]. Also, the content is not UTF-8.
+    /// The errors of [`OpenFile::read`], or the content is not UTF-8.
     pub fn read_text(self) -> io::Result<String> {
         let not_utf8 = |_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8");
         String::from_utf8(self.read()?).map_err(not_utf8)

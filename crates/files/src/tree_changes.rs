@@ -51,8 +51,8 @@ impl TreeChanges {
         changed.map(|(path, aspect)| (path.clone(), aspect)).collect()
     }
 
-    /// Returns true if a differing path cannot be read, such as a git submodule. It is unknown then what a build would
-    /// read.
+    /// Returns true if a differing path cannot be read, such as a git submodule. In that case, it is unknown what a
+    /// build would read.
     #[must_use]
     pub fn has_unreadable(&self, read: &ReadSet) -> bool {
         let is_unreadable = |tree: &Arc<dyn FileTree>, path: &Path| {
@@ -62,8 +62,8 @@ impl TreeChanges {
         changed.iter().any(|(path, _)| self.trees.iter().any(|tree| is_unreadable(tree, path)))
     }
 
-    /// Returns true if a real directory has an equal ID in both trees, or is in such a directory. Its content is equal
-    /// then, but its symlinks may refer to something else.
+    /// Returns true if a real directory has an equal ID in both trees, or is in such a directory. In that case, its
+    /// content is equal, but its symlinks may refer to something else.
     #[must_use]
     pub fn is_equal_directory(&self, path: &Path) -> bool {
         if let Some(known) = self.equal.lock().unwrap_or_else(PoisonError::into_inner).get(path) {

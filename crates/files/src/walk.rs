@@ -8,7 +8,7 @@ use std::vec;
 use super::tree::{DirectoryEntry, FileKind, FileTree, Located};
 use smp_text::diagnostic::{Code, Diagnostic, read_error};
 
-/// How symlinks are treated.
+/// The handling of symlinks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkPolicy {
     /// Follow symlinks and walk their targets.
@@ -17,7 +17,7 @@ pub enum LinkPolicy {
     Keep,
 }
 
-/// How hidden files, whose names start with a dot, are treated.
+/// The handling of hidden files, whose names start with a dot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hidden {
     /// Skip hidden files and the content of hidden directories.
@@ -31,9 +31,9 @@ pub enum Hidden {
 /// By default, the depth is unlimited, hidden files are included, and symlinks are not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WalkOptions {
-    /// How symlinks are treated.
+    /// The handling of symlinks.
     pub links: LinkPolicy,
-    /// How hidden files are treated.
+    /// The handling of hidden files.
     pub hidden: Hidden,
     /// The maximum depth. The entries of the directory itself have depth 1.
     pub max_depth: usize,

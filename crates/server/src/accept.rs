@@ -1,10 +1,11 @@
-//! The forms of objects in responses, which the header `Accept` selects: whole objects, tables, or only metadata.
+//! The representations of objects in responses, which the header `Accept` selects: whole objects, tables, or only
+//! metadata.
 
 use serde_json::{Value, json};
 
 use crate::status::{Failure, Result};
 
-/// The form of a response.
+/// The representation of a response: object, table or metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Object,

@@ -271,7 +271,8 @@ fn server_field(field: &str) -> String {
     if field == "spec.resources.requests.storage" { "spec.resources[storage]".into() } else { field.into() }
 }
 
-/// Returns the cause if the target of an autoscaler has no API group.
+/// Returns the cause if the target of an autoscaler has no API group. If the old target had none either, this is not an
+/// error.
 pub(crate) fn scale_target(object: &Value, old: Option<&Value>) -> Option<Cause> {
     const FIELD: &str = "/spec/scaleTargetRef/apiVersion";
     let is_controller = |object: &Value| text(object, "/spec/scaleTargetRef/kind") == "ReplicationController";

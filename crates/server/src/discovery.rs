@@ -153,7 +153,7 @@ fn resource_list(versions: &Versions<'_>, group: &str, version: &str) -> Option<
     let mut list = json!({
         "kind": "APIResourceList", "groupVersion": format!("{group}{slash}{version}"), "resources": resources,
     });
-    // The list for the core group has no version.
+    // The list of the core group has no `apiVersion`.
     if !group.is_empty() {
         list["apiVersion"] = "v1".into();
     }

@@ -142,7 +142,7 @@ fn changeable(old: &Value) -> Vec<&'static str> {
     fields
 }
 
-/// Returns the cause if a claim becomes smaller than its current capacity.
+/// Returns the cause if a claim requests less than before, and not more than its current capacity.
 fn shrunk(kind: &str, claim: &Value, old: &Value) -> Option<Cause> {
     const WANTED: &str = "/spec/resources/requests/storage";
     if kind != "PersistentVolumeClaim" {

@@ -99,12 +99,13 @@ impl Request {
         Value::Object(options)
     }
 
-    /// Returns the form of objects that the client requests; `None` if servers support none of the requested forms.
+    /// Returns the representation of objects that the client requests; `None` if servers support none of the requested
+    /// ones.
     pub(crate) fn form(&self) -> Option<Form> {
         Form::accepted(self.accept())
     }
 
-    /// Returns the field manager: that of the query, or the first word of the user agent.
+    /// Returns the field manager: that of the query, or the user agent up to its first slash.
     pub(crate) fn manager(&self) -> String {
         let named = self.parameter("fieldManager");
         if !named.is_empty() {
@@ -211,7 +212,7 @@ fn verb(request: &Request, is_collection: bool) -> Option<Verb> {
     })
 }
 
-/// How unknown fields are handled.
+/// Policy for unknown fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FieldValidation {
     Ignore,

@@ -22,7 +22,7 @@ use crate::store::{Store, key};
 /// The group of CRDs.
 pub(crate) const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";
 
-/// How objects are validated.
+/// Policy for invalid objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Validation {
@@ -35,7 +35,7 @@ pub enum Validation {
     Off,
 }
 
-/// How strategic merge patches of custom resources are handled.
+/// Policy for strategic merge patches of custom resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum CustomResources {

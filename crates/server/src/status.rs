@@ -109,7 +109,7 @@ impl Failure {
         Self::new(403, "Forbidden", message).with(named.details())
     }
 
-    /// Sets another code and reason.
+    /// Replaces the code and the reason.
     #[cfg(feature = "cel")]
     pub(crate) fn with_reason(self, code: u16, reason: &'static str) -> Self {
         Self { code, reason, ..self }

@@ -148,8 +148,8 @@ impl Store {
         current
     }
 
-    /// Returns the changes of a collection after a revision. If the history is compacted, returns the revision up to
-    /// which it is.
+    /// Returns the changes of a collection after a revision. If changes after that revision were compacted, returns the
+    /// last compacted revision as the error.
     pub(crate) fn changes_after(
         &self,
         collection: &str,
@@ -166,8 +166,8 @@ impl Store {
         }))
     }
 
-    /// Returns the objects of a collection at a revision. If the history is compacted, returns the revision up to which
-    /// it is.
+    /// Returns the objects of a collection at a revision. If changes after that revision were compacted, returns the
+    /// last compacted revision as the error.
     pub(crate) fn at(&self, collection: &str, revision: u64) -> Result<BTreeMap<SmolStr, Arc<Value>>, u64> {
         let changes: Vec<&Change> = self.changes_after(collection, revision)?.collect();
         let mut objects = self.collections.get(collection).map(|one| one.objects.clone()).unwrap_or_default();

@@ -27,7 +27,7 @@ impl FaultBuilder<'_> {
         self
     }
 
-    /// Limits the fault to objects with a name.
+    /// Limits the fault to objects with this name.
     pub fn name(mut self, name: &str) -> Self {
         self.fault.name = name.into();
         self
@@ -143,7 +143,8 @@ impl TestCluster {
         all.filter(|object| object["kind"] == kind).map(|object| Value::clone(object)).collect()
     }
 
-    /// Returns all objects of a kind as they were at a resource version. Returns `None` if the history is compacted.
+    /// Returns all objects of a kind as they were at a resource version. Returns `None` if changes after that version
+    /// were compacted.
     #[must_use]
     pub fn objects_at(&self, kind: &str, resource_version: u64) -> Option<Vec<Value>> {
         let shared = self.lock();

@@ -29,7 +29,7 @@ pub fn temp_dir_from_text(text: &str) -> TempDir {
     temp_dir_with(&[], text)
 }
 
-/// Creates a directory with files, and those of a text as in [`temp_dir_from_text`].
+/// Creates a directory with `files` and with the files in `text`, in the format of [`temp_dir_from_text`].
 pub fn temp_dir_with(files: &[(&str, &str)], text: &str) -> TempDir {
     let mut rest = text.strip_prefix('\n').unwrap_or(text);
     let mut all = files.to_vec();

@@ -86,8 +86,8 @@ use smp_text::yaml::Node;
 
 /// Validates an object by its kind, its schema, the rules in the API server's code, and policies.
 ///
-/// If the schema is unknown, only what all objects have in common is checked. A list of objects (`kind: List`) is
-/// not an object itself.
+/// If the schema is unknown, only what all objects have in common is checked. A list of objects (`items` and a kind
+/// that ends in `List`) is not an object itself and has no violations.
 #[must_use]
 pub fn validate(node: &Node, schema: &Schema, options: &ValidateOptions) -> Vec<Violation> {
     let text = |key| node.get(key).and_then(Node::as_str).unwrap_or_default();

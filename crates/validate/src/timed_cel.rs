@@ -181,7 +181,7 @@ impl TimedProgram {
         &self.root
     }
 
-    /// Returns true if it only calls functions on plain values, so that a type error is a mistake in the
+    /// Returns true if the expression only calls functions on plain values, so that a type error is a mistake in the
     /// expression.
     pub(crate) fn is_plain(&self) -> bool {
         self.is_plain

@@ -11,7 +11,7 @@ use smp_text::diagnostic::Severity;
 use smp_text::path::FieldPath;
 use smp_text::yaml::{Node, did_you_mean};
 
-/// Returns how the API server decodes objects of a kind.
+/// Returns the way in which the API server decodes objects of a kind.
 pub(super) fn decoding(gvk: &Gvk) -> Decoding {
     if is_built_in_group(&gvk.group) { Decoding::BuiltIn } else { Decoding::Structural }
 }

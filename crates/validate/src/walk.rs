@@ -29,7 +29,7 @@ const MAX_VIOLATIONS_WITH_LOCATION: usize = 20;
 /// The maximum number of known fields that a help text lists.
 const MAX_LISTED_FIELDS: usize = 12;
 
-/// How the API server decodes objects of a kind.
+/// The way in which the API server decodes objects of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decoding {
     /// Into the Go structs of a built-in kind. Null is treated as absent, and validation code runs.
@@ -140,8 +140,8 @@ impl<'n> SchemaWalk<'n> {
         self.report(&rules::wrong_type::RULE, node.span(), message).help = help;
     }
 
-    /// Validates null. In custom resources, the API server has already removed null fields and set the defaults. Only
-    /// entries of lists, nullable fields and objects that preserve unknown fields still contain null then.
+    /// Validates null. In custom resources, the API server has already removed null fields and set the defaults. Null
+    /// remains only in entries of lists, nullable fields and objects that preserve unknown fields.
     fn null(&mut self, node: &'n Node, cursor: Cursor<'n>) {
         let is_entry = matches!(self.steps.last(), Some(WalkStep::Entry { .. }));
         let kind = cursor.type_kind();

@@ -25,7 +25,7 @@ use smp_text::yaml;
 /// The number of files that a warning names.
 const SHOWN_FILES: usize = 5;
 
-/// How files are treated that an earlier run wrote and this run does not write.
+/// The handling of files that an earlier run wrote and this run does not write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StaleFiles {
     /// The files of earlier runs are not recorded.
@@ -182,8 +182,8 @@ impl OutputDirectory {
         Ok(())
     }
 
-    /// Returns a warning for each resource that several targets have in the same file. It is
-    /// written once.
+    /// Returns a warning for each resource that several targets have in the same file. The resource
+    /// is written once.
     pub(super) fn warnings(&self) -> Vec<Diagnostic> {
         let warning = |file: &OutputFile, resource: &OutputResource| {
             let (path, targets) = (self.path.join(&file.path), counted(resource.targets.len(), "target"));
@@ -208,7 +208,8 @@ impl OutputDirectory {
     /// Writes all files.
     ///
     /// # Errors
-    /// A file cannot be written, or under `--strict`, a file was edited. In this case no file is
+    /// A file cannot be written, a file that no earlier run wrote would be replaced, the list of
+    /// files is invalid, or under `--strict`, a file was edited. In these cases, no file is
     /// written.
     pub(super) fn write(self) -> std::result::Result<(), Failure> {
         // An interrupted write may have changed the list of earlier files, so it is completed first.
@@ -251,7 +252,8 @@ impl OutputDirectory {
     /// Reads the list of the files that earlier runs wrote, if files are recorded.
     ///
     /// # Errors
-    /// A file that is not in the list exists with other content, and would be replaced.
+    /// The list cannot be read, or a file that is not in the list exists with other content and
+    /// would be replaced.
     fn written_files(&self, texts: &[Cow<'_, str>]) -> Result<WrittenFiles> {
         if self.stale == StaleFiles::Untracked {
             return Ok(WrittenFiles::default());

@@ -188,7 +188,8 @@ impl Sink {
     /// Writes all pending output.
     ///
     /// # Errors
-    /// The output cannot be written, or would replace a file that the build has read.
+    /// The output cannot be written or would replace a file that the build has read, or there are
+    /// warnings under `--strict`.
     pub(super) fn finish(self, sources: &SourceMap) -> Result<(), Failure> {
         match self {
             Self::Stdout(writer) => writer.finish().map(drop),

@@ -20,8 +20,8 @@ pub(super) struct WrittenFiles {
 }
 
 impl WrittenFiles {
-    /// Returns true if this program may have written the list, which requires that no path leaves
-    /// the directory or is hidden.
+    /// Returns true if this program may have written the list: its version is known, and each path
+    /// is that of a YAML or JSON file in the directory that is not hidden.
     fn is_ours(&self) -> bool {
         let is_name =
             |part| matches!(part, Component::Normal(name) if !name.to_string_lossy().starts_with('.'));

@@ -34,7 +34,7 @@ pub(super) fn print_list() -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the documentation of a code.
+/// Prints the documentation of the rule or message with the code `name`.
 pub(super) fn print_rule(name: &str) -> Outcome {
     let Some(code) = code_by_name(name) else {
         let fix = match nearest_code(name) {

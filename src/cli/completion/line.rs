@@ -66,7 +66,8 @@ impl<'c> Line<'c> {
         }
     }
 
-    /// Adds flags of one letter. The text after a flag with a value is its value.
+    /// Adds the short flags of a cluster such as `-Rk`. The rest after a flag that takes a value is
+    /// its value.
     fn push_short(&mut self, cluster: &str) {
         for (i, letter) in cluster.char_indices() {
             let arg = self.command.get_arguments().find(|arg| arg.get_short() == Some(letter));

@@ -126,7 +126,8 @@ fn kubeconfig_names(_: &Line<'_>, _: &str) -> Vec<Candidate> {
     Vec::new()
 }
 
-/// Returns the directories with a kustomization at or below the typed directory.
+/// Returns the directories with a kustomization at or below the typed directory. If there are none
+/// or too many, the shell completes directories.
 fn targets(typed: &str) -> Completions {
     let above = typed.rfind('/').map_or("", |end| &typed[..=end]);
     let (mut open, mut found, mut listed) = (VecDeque::from([PathBuf::from(above)]), Vec::new(), 0);
@@ -155,7 +156,8 @@ fn targets(typed: &str) -> Completions {
     Completions::closed(found.into_iter().map(Candidate::plain).collect())
 }
 
-/// Builds the target of a command line. If there are several, the last one is used.
+/// Builds the target of a command line: that of the last `--kustomize`, otherwise the first
+/// argument or the working directory.
 fn built(line: &Line<'_>) -> Option<Built> {
     let named = line.values_of("kustomize").last().or_else(|| line.arguments.first().map(String::as_str));
     build(Path::new(named.unwrap_or(".")))

@@ -171,8 +171,8 @@ fn resolved(directory: &Path, edit: &Edit, options: EditOptions) -> WithWarnings
     }
 }
 
-/// Edits the kustomization of a directory. An interrupted write in the directory is finished or
-/// rolled back first.
+/// Edits the kustomization of a directory. An interrupted write in the directory or in a parent
+/// directory is finished or rolled back first.
 fn edited_in(
     directory: &Path,
     edit: &Edit,

@@ -65,7 +65,8 @@ struct IgnoredArgs {
 }
 
 /// Returns the command line with the command `kustomize` in front, if that is the name of the
-/// program. kustomize's flags `--stack-trace` and `--help=false` are removed.
+/// program. kustomize's flags `--stack-trace` and `--help=false` are removed, and `--help=true`
+/// becomes `--help`.
 pub(super) fn expand_name(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.into_iter().collect();
     if words.first().is_some_and(is_named) {

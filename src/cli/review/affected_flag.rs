@@ -39,7 +39,7 @@ impl AffectedFlag {
     /// there may be none.
     ///
     /// # Errors
-    /// The errors of [`SelectArgs::select`]. Also, the revision does not exist.
+    /// The errors of [`SelectArgs::select`], or the revision does not exist.
     pub(in crate::cli) fn select(
         &self,
         select: &SelectArgs,

@@ -29,8 +29,8 @@ pub(in crate::cli) struct TargetFlags<'a> {
 }
 
 impl TargetFlags<'_> {
-    /// Creates a builder of a revision. The schema file of `--schema` is that of the old revision,
-    /// unless the new one is trusted.
+    /// Creates a builder of a revision. A schema file of `--schema` in the repository is that of
+    /// the old revision, unless the new one is trusted. Without trust, nothing is fetched.
     pub(in crate::cli) fn builder(
         &self,
         revisions: &Revisions,
@@ -90,7 +90,8 @@ pub(super) fn pairs(
     for target in new_targets(flags, revisions, sources)? {
         pairs.insert(target.clone(), TargetPair { shown: target.clone(), old: None, new: Some(target) });
     }
-    // The targets in an equal directory are known from the new revision.
+    // A directory that is identical in both revisions has the same targets, so only the new
+    // revision is searched.
     let may_skip = flags.select.is_recursive() && !flags.select.is_leaves();
     let skip = |directory: &Path| may_skip && changes.is_equal_directory(directory);
     for target in flags.targets(&revisions.old, &skip, sources)? {

@@ -147,7 +147,7 @@ impl<'a> Comparison<'a> {
     /// Finds the targets of two revisions that may differ.
     ///
     /// # Errors
-    /// The errors of [`Comparison::new`]. Also, a revision does not exist.
+    /// The errors of [`Comparison::new`], or a revision does not exist.
     #[cfg(feature = "git")]
     pub(in crate::cli) fn of_revisions(
         flags: &TargetFlags<'_>,
@@ -317,8 +317,8 @@ pub(in crate::cli) fn build_base(
     side.build(&target)
 }
 
-/// Pairs the targets below two directories by their path. If there is only one target on each side,
-/// pairs them.
+/// With `--recursive`, pairs the targets below two directories by their path. Otherwise, pairs the
+/// single target of each side.
 fn pairs_against(
     request: &ReviewRequest<'_>,
     old: &Selection,

@@ -73,8 +73,8 @@ pub(super) fn run(request: &ReviewRequest<'_>, sources: &SourceMap) -> Outcome {
     })
 }
 
-/// Returns the errors of targets that were not compared. An error on both sides is returned only
-/// once.
+/// Returns the errors of targets that were not compared. If both sides have an error, only that of
+/// the new side is returned.
 pub(super) fn failures(review: &Review) -> Vec<Diagnostic> {
     let mut problems = Vec::new();
     for target in &review.targets {

@@ -107,8 +107,8 @@ impl RevisionSides {
         (!is_new && !pair.old.as_deref().is_some_and(is_old)).then(|| problem.clone())
     }
 
-    /// Returns true if a target has another output, builds only in one revision, or reads something that
-    /// differs and that is not part of the revisions.
+    /// Returns true if a target has another output, builds only in one revision, or fails in the
+    /// new revision and reads something that differs and is not part of the revisions.
     pub(in crate::cli) fn has_different_output(&self, pair: &TargetPair, target: &AffectedTarget) -> bool {
         let output = |built: Option<&Result<BuiltTarget>>| {
             built.map(|built| built.as_ref().ok().and_then(|built| built.built.to_yaml().ok()))

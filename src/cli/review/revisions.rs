@@ -83,7 +83,7 @@ impl Revisions {
     /// Opens a revision and the working tree, for a command that reads the working tree.
     ///
     /// # Errors
-    /// The errors of [`Revisions::open`]. Also, the range ends with another revision than `HEAD`.
+    /// The errors of [`Revisions::open`], or the range ends with another revision than `HEAD`.
     pub(in crate::cli) fn with_working_tree(range: &RevisionRange, targets: &[PathBuf]) -> Result<Self> {
         let repository = repository(range, targets)?;
         match range {
@@ -119,7 +119,7 @@ impl Revisions {
         }
     }
 
-    /// Returns true if a path is in the repository. It need not exist on disk.
+    /// Returns true if a path is in the repository or does not exist on disk.
     pub(super) fn contains(&self, path: &Path) -> bool {
         DiskTree.locate(Path::new(""), path).map_or(true, |found| found.path().starts_with(&self.root))
     }

@@ -40,8 +40,8 @@ impl Access {
     }
 }
 
-/// Returns true if a request is addressed to this server by a name of the loopback interface, and comes from the
-/// server's own page.
+/// Returns true if a request is addressed to this server by a name of the loopback interface, and does not come from
+/// another page.
 pub(super) fn is_same_origin(headers: &HeaderMap, port: u16) -> bool {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let hosts = ["127.0.0.1", "localhost"].map(|name| format!("{name}:{port}"));

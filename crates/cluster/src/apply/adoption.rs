@@ -10,7 +10,7 @@ use crate::plan::{Object, ObjectTarget};
 use crate::request::ApiRequest;
 use smp_merge::managed_fields::ManagedFields;
 
-/// The annotation of an adopted object with the ID of the set that adopted it.
+/// The key of an adopted object's annotation that contains the ID of the set that adopted it.
 const ADOPTED_BY: &str = "smp.kubectl.dev/adopted-by";
 
 /// The field manager of the annotation.

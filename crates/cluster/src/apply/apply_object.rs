@@ -399,8 +399,8 @@ impl ObjectApply<'_> {
         Err(ApplyError::Problem(Diagnostic::error(Code::Conflict, message).help("apply again")))
     }
 
-    /// Returns the UID of the object if it may be deleted and recreated: it was read before, and only immutable fields
-    /// prevent the apply.
+    /// Returns the UID of the object if it may be deleted and recreated: the user allows it for the kind, the object
+    /// was read before, and only immutable fields prevent the apply.
     fn replaceable<'b>(&self, api_error: &ApiError, before: &'b PreviousObject) -> Option<&'b str> {
         let PreviousObject::Present(object) = before else { return None };
         let uid = object.pointer("/metadata/uid").and_then(Value::as_str);

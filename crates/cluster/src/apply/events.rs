@@ -18,9 +18,9 @@ pub enum Event<'e> {
     Applied(&'e AppliedObject),
     /// An object could not be applied.
     Failed(&'e ApplyFailure),
-    /// A warning of the server. Each text is reported once.
+    /// A warning of the server. Each message is reported once.
     Warning(&'e str),
-    /// A warning of this program about the state of the cluster, such as that a check was skipped. Each text is
+    /// A warning of this program about the state of the cluster, such as that a check was skipped. Each message is
     /// reported once.
     StateWarning(&'e str),
     /// Sent about once a second while requests are pending.

@@ -41,7 +41,7 @@ impl FieldValidation {
     }
 }
 
-/// How the annotation with the last-applied configuration of `kubectl apply` is handled.
+/// The handling of the annotation with the last-applied configuration of `kubectl apply`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum LastApplied {
@@ -61,8 +61,8 @@ pub const WAVE: &str = "smp.kubectl.dev/wave";
 
 /// The default number of parallel requests.
 ///
-/// Concurrent requests cost less each, since the API server's etcd commits concurrent writes in batches. Requests above
-/// the server's concurrency limit wait in the queues of API Priority and Fairness. They are not rejected, since these
+/// Concurrent requests are cheaper per object, because etcd commits concurrent writes in batches. Requests above the
+/// server's concurrency limit wait in the queues of API Priority and Fairness. They are not rejected, since these
 /// queues hold several times this number for each user.
 pub const PARALLEL: usize = 32;
 

@@ -81,8 +81,8 @@ pub enum PruneMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum PruneLimit {
-    /// Stops if the objects are more than three and more than half of the set, or if there are two or more objects of a
-    /// kind and all of them would be pruned. If the set was last applied from another target, stops at any object.
+    /// Stops if the run would prune more than three objects and more than half of the set, or two or more objects of a
+    /// kind of which the target has no object. If the set was last applied from another target, stops at any object.
     #[default]
     Cautious,
     /// A number of objects.
@@ -151,7 +151,7 @@ pub struct KeptObject {
     pub object: Object,
     /// The reason, such as `it still contains configmap/a`.
     pub reason: String,
-    /// How to prune it the next time, if possible.
+    /// The help on pruning it the next time, if that is possible.
     pub help: Option<String>,
 }
 

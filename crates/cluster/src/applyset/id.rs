@@ -4,58 +4,58 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
-/// The label of a parent with the ID of its set.
+/// The key of a parent's label that contains the ID of its set.
 pub(super) const ID: &str = "applyset.kubernetes.io/id";
 
-/// The label of a member with the ID of its set.
+/// The key of a member's label that contains the ID of its set.
 pub(crate) const PART_OF: &str = "applyset.kubernetes.io/part-of";
 
 /// The label of a CRD whose custom resources may be parents.
 pub(super) const IS_PARENT_TYPE: &str = "applyset.kubernetes.io/is-parent-type";
 
-/// The annotation of a parent with the tool that manages the set.
+/// The key of a parent's annotation that contains the tool that manages the set.
 pub(super) const TOOLING: &str = "applyset.kubernetes.io/tooling";
 
-/// The annotation of a parent with the kinds of its members: `ConfigMap,Deployment.apps`.
+/// The key of a parent's annotation that contains the kinds of its members: `ConfigMap,Deployment.apps`.
 pub(super) const GROUP_KINDS: &str = "applyset.kubernetes.io/contains-group-kinds";
 
 /// The annotation that older parents have in place of [`GROUP_KINDS`]: `configmaps,deployments.apps`.
 pub(super) const GROUP_RESOURCES: &str = "applyset.kubernetes.io/contains-group-resources";
 
-/// The annotation of a parent with the namespaces of members, except its own namespace.
+/// The key of a parent's annotation that contains the namespaces of members, except its own namespace.
 pub(super) const NAMESPACES: &str = "applyset.kubernetes.io/additional-namespaces";
 
-/// The annotation of a parent with the target from which the set was last applied.
+/// The key of a parent's annotation that contains the target from which the set was last applied.
 pub(super) const TARGET: &str = "smp.kubectl.dev/target";
 
-/// The annotation of a parent with the repository of the target.
+/// The key of a parent's annotation that contains the repository of the target.
 pub(super) const REPOSITORY: &str = "smp.kubectl.dev/repository";
 
-/// The annotation of a cluster-scoped parent with the namespace of its history. Users set it.
+/// The key of a cluster-scoped parent's annotation that contains the namespace of its history. Users set it.
 pub(super) const HISTORY_NAMESPACE: &str = "smp.kubectl.dev/history-namespace";
 
-/// The label of a stored revision with the ID of its set.
+/// The key of a stored revision's label that contains the ID of its set.
 pub(super) const HISTORY_OF: &str = "smp.kubectl.dev/history-of";
 
-/// The label of a stored revision with its number.
+/// The key of a stored revision's label that contains its number.
 pub(super) const REVISION: &str = "smp.kubectl.dev/revision";
 
-/// The annotation of a stored revision with the time when it was applied.
+/// The key of a stored revision's annotation that contains the time when it was applied.
 pub(super) const TIME: &str = "smp.kubectl.dev/applied-at";
 
-/// The annotation of a stored revision with the number of its objects.
+/// The key of a stored revision's annotation that contains the number of its objects.
 pub(super) const OBJECTS: &str = "smp.kubectl.dev/objects";
 
-/// The annotation of a stored revision with its compressed size.
+/// The key of a stored revision's annotation that contains its compressed size.
 pub(super) const SIZE: &str = "smp.kubectl.dev/size";
 
-/// The annotation of a stored revision with the number of Secrets in which it is stored.
+/// The key of a stored revision's annotation that contains the number of Secrets in which it is stored.
 pub(super) const CHUNKS: &str = "smp.kubectl.dev/chunks";
 
-/// The annotation of a stored revision with the hash of its content.
+/// The key of a stored revision's annotation that contains the hash of its content.
 pub(super) const DIGEST: &str = "smp.kubectl.dev/digest";
 
-/// The annotation of a stored revision with the number of the earlier revision that it restored.
+/// The key of a stored revision's annotation that contains the number of the earlier revision that it restored.
 pub(super) const ROLLBACK_OF: &str = "smp.kubectl.dev/rollback-of";
 
 /// Returns the ID of a parent's set. The namespace and the group may be empty.

@@ -102,7 +102,7 @@ pub fn list_applysets(
     })
 }
 
-/// Lists objects with a label. Returns no objects if the server does not serve the kind.
+/// Lists the objects that have the given label. Returns no objects if the server does not serve the kind.
 async fn labelled(cluster: &Cluster, path: &str, label: &str) -> Result<Vec<Value>> {
     match list_metadata(cluster, path, label).await? {
         Ok(items) => Ok(items),

@@ -142,8 +142,8 @@ async fn remove_label(cluster: &Cluster, member: &SetMember, id: &str, manager: 
     }
 }
 
-/// Deletes the parent. If the parent is also used for other purposes, only its ApplySet label and annotations are
-/// removed.
+/// Deletes the parent. If it is a custom resource or contains data, it may have other purposes, so only its ApplySet
+/// label and annotations are removed.
 async fn remove_parent(
     cluster: &Cluster,
     parent: &SetParent,

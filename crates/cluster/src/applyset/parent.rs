@@ -61,11 +61,10 @@ pub(super) enum ParentWrite {
 }
 
 impl SetParent {
-    /// Reads the parent.
+    /// Reads the parent. Returns `None` if it does not exist.
     ///
     /// # Errors
-    /// The parent cannot be read, is missing and cannot be created, belongs to another tool, or is not the parent of
-    /// this set.
+    /// The parent cannot be read, belongs to another tool, or is not the parent of this set.
     pub(super) async fn read(&self, cluster: &Cluster) -> Result<Option<LiveParent>> {
         match self.get(cluster).await? {
             Some(response) => self.parse(cluster, &response).map(Some),

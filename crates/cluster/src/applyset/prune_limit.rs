@@ -10,7 +10,7 @@ use super::scope::GroupKind;
 use crate::plan::Object;
 use smp_text::diagnostic::{Code, Diagnostic, counted};
 
-/// The number of objects that may always be pruned, unless no object of their kind would remain.
+/// The number of objects that may be pruned even if they are more than half of the set.
 const FEW: usize = 3;
 
 /// The maximum number of objects that the error lists.
@@ -52,7 +52,7 @@ impl PruneCandidates<'_> {
         reason.map(|reason| self.error(&reason))
     }
 
-    /// Returns a message if there are two or more objects of a kind and all of them would be pruned.
+    /// Returns a message if two or more objects of a kind would be pruned and the run applies no object of that kind.
     fn whole_kind_reason(&self) -> Option<String> {
         let mut counts: FxHashMap<GroupKind, usize> = FxHashMap::default();
         for member in &self.pruned {

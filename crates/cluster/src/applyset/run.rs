@@ -71,7 +71,8 @@ impl<'c> ApplySetRun<'c> {
     ///
     /// # Errors
     /// The parent cannot be used or belongs to another tool, an object belongs to another set, the members cannot be
-    /// listed, or another error would stop the apply before it begins. Nothing was sent.
+    /// listed, the prune limit would be exceeded, or another error would stop the apply before it begins. Nothing was
+    /// sent.
     pub(crate) fn begin(
         cluster: &'c Cluster,
         options: ApplySetOptions,
@@ -101,7 +102,8 @@ impl<'c> ApplySetRun<'c> {
         })
     }
 
-    /// Returns an error if the run would prune more objects than the limit allows.
+    /// Returns an error if the run would prune more objects than the limit allows. In a preview, this is only a
+    /// warning.
     fn check_limit(&self, report: SetEventSink<'_>) -> Result<()> {
         match &self.limit_error {
             Some(problem) if self.options.prune.mode == PruneMode::Preview => {

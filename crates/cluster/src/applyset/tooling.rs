@@ -36,8 +36,8 @@ impl ApplySetTooling {
         }
     }
 
-    /// Returns the handling of the last-applied annotation. The annotation is kept if kubectl also manages the set,
-    /// since its next client-side apply needs it.
+    /// Returns whether the last-applied annotation is updated or removed. It is updated if kubectl also manages the
+    /// set, since kubectl's next client-side apply needs it.
     #[must_use]
     pub fn last_applied(self) -> LastApplied {
         match self {

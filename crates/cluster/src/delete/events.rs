@@ -15,7 +15,7 @@ pub enum DeleteEvent<'e> {
     Failed(&'e ObjectFailure),
     /// Sent about once a second: the objects that still exist.
     Waiting(&'e [RemainingObject]),
-    /// Objects that are not in the manifests will be deleted with an object that is about to be deleted.
+    /// The deletion of an object will also delete objects that are not in the manifests.
     AlsoDeletes(&'e AlsoDeleted),
     /// A warning, for example that an object still exists after a minute.
     Warning(&'e str),

@@ -126,7 +126,8 @@ impl ObjectComparison<'_> {
         self.diff_with(&path, live.as_deref(), merged, dry_run.conflict).await
     }
 
-    /// Compares locally if the server rejects the dry run because of a CRD that changes in this run.
+    /// Compares locally if the server rejects the dry run because of a CRD that changes in this run, or because
+    /// immutable fields change. Otherwise returns the rejection.
     async fn rejected_dry_run(
         &self,
         path: &str,

@@ -45,9 +45,9 @@ pub struct DiffReport {
     pub taken: Vec<ApplyConflict>,
     /// Objects that left the ApplySet and would not be pruned.
     pub kept: Vec<KeptObject>,
-    /// Warnings of the server. Each text is listed once.
+    /// Warnings of the server. Each message is listed once.
     pub warnings: Vec<String>,
-    /// Notes of this program. Each text is listed once.
+    /// Notes of this program. Each message is listed once.
     pub notes: Vec<String>,
     /// Warnings about kinds without a schema, whose types are deduced.
     pub unknown_kinds: Vec<Diagnostic>,
@@ -66,9 +66,9 @@ pub struct DiffReport {
 /// unless its kind may be replaced. Any other object that the server would reject is an error.
 ///
 /// Each object is sent as a server-side dry run, except if server-side apply cannot change anything. In this case, all
-/// applied fields are owned by the manager and already have the same values, and the kind is built-in, but not Pod.
-/// Also, no webhook or admission policy handles updates of the kind, and the user has permission to check this and to
-/// apply the kind. Server warnings for such objects are not shown.
+/// applied fields are owned by the manager and already have the same values, the kind is built-in, but not Pod, no
+/// webhook or admission policy handles updates of the kind, and the user has permission to check this and to apply the
+/// kind. Server warnings for such objects are not shown.
 ///
 /// # Errors
 /// The server cannot be reached, or an object cannot be sent.

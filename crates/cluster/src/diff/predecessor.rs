@@ -76,7 +76,8 @@ impl Predecessors {
     }
 }
 
-/// Returns the name without the hash suffix, if the object has a suffix that matches its content.
+/// Returns the name without the hash suffix, if the object has such a suffix. The suffix must match the content, unless
+/// this build generated it.
 fn stem<'t>(target: &'t ObjectTarget<'_>) -> Option<&'t str> {
     let stem = name_without_hash(&target.object.name)?;
     let is_generated = target.resource.generated.is_some_and(|generated| generated.name_hash);

@@ -24,7 +24,7 @@ use smp_text::diagnostic::{Result, counted};
 /// on the server. The resources get the label of the ApplySet.
 ///
 /// # Errors
-/// The errors of [`diff`](super::diff()). Also, the parent of the ApplySet cannot be used, or its members cannot be
+/// The errors of [`diff`](super::diff()), or the parent of the ApplySet cannot be used, or its members cannot be
 /// listed.
 pub fn preview(
     cluster: &Cluster,

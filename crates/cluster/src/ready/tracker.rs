@@ -81,7 +81,8 @@ impl TrackedObject<'_> {
         }
     }
 
-    /// Returns true if the object cannot become ready, or did not become ready within the grace period.
+    /// Returns true if the object cannot be read or has failed for good, or if its failure or the problems of its Pods
+    /// have lasted for the grace period.
     fn has_failed(&self, now: Instant, grace: Duration) -> bool {
         let is_expired =
             |since: Option<Instant>| since.is_some_and(|since| now.duration_since(since) >= grace);

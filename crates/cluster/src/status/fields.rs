@@ -113,7 +113,7 @@ fn condition(entry: &Node) -> Result<StatusCondition<'_>, String> {
     })
 }
 
-/// Returns true if there is a condition with a type and a status.
+/// Returns true if the condition of type `kind` has the given status.
 pub(crate) fn has_condition(conditions: &[StatusCondition<'_>], kind: &str, status: &str) -> bool {
     conditions.iter().any(|condition| condition.condition_type == kind && condition.status == status)
 }

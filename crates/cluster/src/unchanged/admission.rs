@@ -58,8 +58,8 @@ impl Admission {
     }
 }
 
-/// Returns true if unchanged objects of a kind may be skipped. Returns false for custom resources, since their schema
-/// may have become stricter after an object was stored.
+/// Returns true if unchanged objects of a kind may be skipped. Returns false for Pods, and for custom resources, since
+/// their schema may have become stricter after an object was stored.
 pub(super) fn is_skippable(mapping: &ResourceMapping) -> bool {
     BUILT_IN.scope(&mapping.gvk).is_some() && mapping.plural != "pods"
 }

@@ -1,5 +1,4 @@
-//! Live objects that are listed before they are applied or compared, and the detection of those that an apply cannot
-//! change.
+//! Lists live objects before they are applied or compared, and detects those that an apply would not change.
 //!
 //! Server-side apply changes nothing if the manager owns exactly the applied fields with the same values, the kind is
 //! built-in but not Pod, and no webhook or admission policy handles its updates. The user must have permission to check

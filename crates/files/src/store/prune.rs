@@ -219,7 +219,7 @@ fn is_staging(name: &std::ffi::OsStr) -> bool {
     name.to_str().is_some_and(|name| name.starts_with(STAGING))
 }
 
-/// Returns true if the lock of a staging directory is free. A directory without a lock must be old.
+/// Returns true if a staging directory is old and its lock is free or missing.
 fn is_left_behind(directory: &Path) -> bool {
     match File::options().write(true).open(directory.join(STORE_LOCK)) {
         Ok(file) => {

@@ -81,7 +81,7 @@ impl<'c> ChangedObject<'c> {
 type Key<'k> = &'k dyn Fn(&Node) -> Option<String>;
 
 /// Returns the index of each new container in the old list. Containers are paired by name, then by image, then by
-/// repository. If one container remains on each side, they are paired, too.
+/// repository. If one container remains in each version, they are paired, too.
 fn pair_containers(old: &[Node], new: &[Node]) -> Vec<Option<usize>> {
     let image = |container: &Node| text(container.get("image")).map(str::to_string);
     let repository = |container: &Node| image(container).map(|image| ImageName::parse(&image).repository());

@@ -49,9 +49,9 @@ impl<'c> ChangedTarget<'c> {
         self.service_accounts.get(name)?.iter().copied().find(|[old, _]| is_meant(old))
     }
 
-    /// Returns true if the change deletes all Pods of a namespace that a selector matches: the namespace or a workload
-    /// is deleted, and no other workload of the target is selected. Returns false for an empty selector, since it may
-    /// match Pods of other targets.
+    /// Returns true if the change deletes all Pods of a namespace that a selector matches: the namespace is deleted, or
+    /// the selector matches workloads of the target and all of them are deleted. Returns false for an empty selector,
+    /// since it may match Pods of other targets.
     pub(super) fn deletes_selected_pods(&self, namespace: &str, selector: Option<&Node>) -> bool {
         if self.deleted_namespaces.contains(namespace) {
             return true;

@@ -125,8 +125,8 @@ impl CheckConfig {
     /// Finds the nearest configuration file, in the directory of the target or a parent directory.
     ///
     /// # Errors
-    /// The file is a symlink, or it is in a parent directory and belongs to another user, who could disable rules with
-    /// it.
+    /// The file is not a regular file, for example a symlink, or it is in a parent directory and belongs to another
+    /// user, who could disable rules with it.
     pub fn nearest(tree: &dyn FileTree, target: &Path) -> Result<Option<PathBuf>> {
         let Ok(found) = tree.locate(Path::new(""), target) else { return Ok(None) };
         let above = found.path().parent().filter(|_| !found.is_directory());

@@ -41,7 +41,8 @@ pub fn fixed_files(
     by_file.into_values().map(|(path, before, fixes)| fixed(path, before, fixes)).collect()
 }
 
-/// Returns the replacement of a safe fix. Returns `None` for a fix inside an embedded text that is escaped in its file.
+/// Returns the replacement of a safe fix. Returns `None` for a fix inside an embedded text that is escaped in its file,
+/// and for a replacement with line breaks.
 fn replaced<'f>(finding: &'f Diagnostic, sources: &SourceMap) -> Option<(Span, &'f str)> {
     let fix = finding.suggested_fix().filter(|fix| fix.applicability == Applicability::MachineApplicable)?;
     let outer = sources.outermost(fix.span);

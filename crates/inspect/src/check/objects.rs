@@ -134,7 +134,7 @@ impl<'n> Objects<'n> {
         }
     }
 
-    /// Returns true if a controller writes to an object. Its content is not fully known then.
+    /// Returns true if a controller writes to an object. In that case, its content is not fully known.
     pub fn is_controller_output(&self, id: &ResId) -> bool {
         let key = (id.gvk.kind.clone(), namespace_of(id).into(), id.name.clone());
         self.made.contains(&key)

@@ -32,7 +32,7 @@ pub struct Rule {
     pub bad: RuleExample,
     /// The same files without the mistake.
     pub good: RuleExample,
-    /// How the rule is run.
+    /// The method by which the rule is run.
     pub finder: Finder,
 }
 
@@ -79,7 +79,7 @@ impl Rule {
         )
     }
 
-    /// Returns the meaning as a paragraph, unless the title has the same meaning.
+    /// Returns the meaning as a paragraph. The text is empty for validation rules, and if the meaning equals the title.
     fn meaning(&self) -> String {
         match self.finder {
             Finder::Validation(_) => String::new(),
@@ -228,7 +228,7 @@ pub enum RuleScope {
     BuildableOverlays,
 }
 
-/// How a rule is run.
+/// The method by which a rule is run.
 #[derive(Debug, Clone, Copy)]
 pub enum Finder {
     /// The build emits the warning, with the code of the rule.

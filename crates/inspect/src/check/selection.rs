@@ -60,7 +60,7 @@ impl RuleSelection {
         is_on && !self.ignored.contains(&rule.code)
     }
 
-    /// Returns true if findings with a code are reported.
+    /// Returns true if findings with this code are reported.
     #[must_use]
     pub fn reports(&self, code: Code) -> bool {
         match super::rule_by_code(code) {

@@ -161,8 +161,8 @@ impl<'c> SuppressionComments<'c> {
         })
     }
 
-    /// Returns findings for comments that contain no rule, or that suppressed nothing although their rules were
-    /// enabled. A source may have been read twice.
+    /// Returns findings for comments that contain no rule or an unknown one, or that suppressed nothing although their
+    /// rules were enabled. A source may have been read twice.
     pub(super) fn unused(
         &mut self,
         unused: Code,

@@ -23,9 +23,9 @@ const PLACEHOLDERS: [&str; 3] = ["${", "$(", "{{"];
 /// (`${NAME}`, `$(NAME)`, `{{ NAME }}`), documents encrypted by SOPS, and configurations of kustomize's plugins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IncompleteObjects {
-    /// Their violations are dropped.
+    /// The violations of these objects are dropped.
     Skip,
-    /// They are validated like any other object.
+    /// These objects are validated like any other object.
     Validate,
 }
 
@@ -38,7 +38,7 @@ pub struct ObjectValidation<'j> {
     pub sources: &'j SourceMap,
     /// The validation options.
     pub options: &'j ValidateOptions,
-    /// How incomplete objects are treated.
+    /// Policy for incomplete objects.
     pub incomplete: IncompleteObjects,
 }
 

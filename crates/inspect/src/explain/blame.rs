@@ -298,7 +298,8 @@ impl<'t> BlameReader<'t> {
                     Some(ValueHistory::Leaf(writes)) => writes.as_slice(),
                     _ => &[],
                 };
-                // The type of the current value may not be resolved until it is printed.
+                // `node` replaces the value of the current write, because its type may become known only when it is
+                // printed.
                 let values = std::iter::once(node).chain(writes.iter().skip(1).map(|write| &write.value));
                 let writes =
                     writes.iter().zip(values).map(|(write, value)| self.write(write, value)).collect();

@@ -125,7 +125,7 @@ struct PointerPair {
     live: String,
 }
 
-/// How managed fields identify the entries of a list.
+/// The rule by which managed fields identify the entries of a list.
 enum EntryNaming {
     /// By the values of the list map keys.
     Keys(Vec<SmolStr>),

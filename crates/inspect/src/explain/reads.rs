@@ -108,7 +108,7 @@ fn remote(reference: &RemoteReference, version: &str) -> ReadInput {
 
 /// Lists all inputs of all targets, one per line and without duplicates. Missing files are omitted, directories end
 /// with a slash, and repositories are printed with the commit that was used. A path with control characters, or one
-/// that a CI system could interpret as a command, is quoted like in the output of git.
+/// that a CI system could interpret as a command, is quoted as in git's output.
 #[must_use]
 pub fn reads_to_lines(all: &[TargetReads]) -> String {
     let reads = all.iter().flat_map(|target| &target.reads);

@@ -68,7 +68,7 @@ fn joined(parts: &[String]) -> String {
     path
 }
 
-/// How a key that an entry lacks is compared.
+/// The comparison of a key that an entry lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MissingKeys {
     /// The entry does not match.

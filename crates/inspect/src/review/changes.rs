@@ -122,7 +122,8 @@ impl ObjectChange {
 /// The ends of the paths of labels that change with each version.
 const VERSION_LABELS: [&str; 2] = [r#"labels["app.kubernetes.io/version"]"#, r#"labels["helm.sh/chart"]"#];
 
-/// Returns true if a field is an image, and only its version changes, not its repository.
+/// Returns true if a field is an image, and only its version changes, not its repository. The new version must not be
+/// mutable.
 fn is_other_version(field: &FieldChange) -> bool {
     let is_image = matches!(field.path.elements().last(), Some(PathElement::Field(name)) if name == "image");
     let text = |node: &Option<Node>| node.as_ref().and_then(Node::as_str).map(str::to_string);

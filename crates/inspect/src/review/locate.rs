@@ -1,4 +1,4 @@
-//! The source locations that caused a change, on both sides.
+//! The source locations that caused a change, in both builds.
 
 use smol_str::SmolStr;
 
@@ -19,8 +19,8 @@ pub(super) fn definition(resource: &Resource) -> Option<Span> {
     found.filter(|at| !at.is_none())
 }
 
-/// Returns the location where the value at a path is written, or where it was removed. `other` is the same object on
-/// the other side. It has the value if this object does not.
+/// Returns the location where the value at a path is written, or where it was removed. `other` is the same object in
+/// the other build. It has the value if this object does not.
 pub(super) fn value(resource: &Resource, other: Option<&Resource>, path: &FieldPath) -> Option<Span> {
     let positions = path.positions(resource.node());
     let history = resource.history.as_deref();

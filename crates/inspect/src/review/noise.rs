@@ -58,7 +58,7 @@ impl NoiseRules {
         Ok(())
     }
 
-    /// Returns true if all changes of a kind are ignored.
+    /// Returns true if changes of objects of this kind are ignored.
     pub(super) fn ignores_kind(&self, kind: &str) -> bool {
         self.kinds.iter().any(|ignored| ignored == kind)
     }
@@ -101,7 +101,7 @@ impl NoiseRules {
     }
 }
 
-/// Returns a change for each field of a map that exists only on one side.
+/// Returns a change for each field of a map that exists only in one version.
 fn fields_of(change: &FieldChange) -> Vec<FieldChange> {
     let ((None, Some(value)) | (Some(value), None)) = (&change.old, &change.new) else { return Vec::new() };
     let Some(map) = value.as_map() else { return Vec::new() };

@@ -204,8 +204,9 @@ impl<'f> ChangeRecorder<'f> {
         }
     }
 
-    /// Records changes of the value at a path. If part of the path does not exist, records the changes of the whole
-    /// surrounding map or list.
+    /// Records changes of the value at a path. If a part of the path is not found, or fields or entries were added,
+    /// records the changes of the whole surrounding map or list. A field that was added as the last one is recorded
+    /// alone.
     fn path(&mut self, known: &mut ValueHistory, node: &'f Node, path: &[TouchedStep]) {
         let Some((step, rest)) = path.split_first() else { return self.value(known, node) };
         match (&mut *known, &node.value, step) {
@@ -250,7 +251,8 @@ impl<'f> ChangeRecorder<'f> {
         }
     }
 
-    /// Records a write if the scalar's value changed, or if the same value was written at another location.
+    /// Records a write if the value changed. If the writer keeps locations, also records the same value at another
+    /// location.
     fn leaf(&mut self, writes: &mut Vec<Write>, node: &Node) {
         let Some(last) = writes.first_mut() else { return };
         let seen = last.value.span();

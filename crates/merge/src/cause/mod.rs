@@ -2,8 +2,8 @@
 //!
 //! On request, a build keeps a [`History`] for each resource. After each step the resource is compared with its
 //! history, so every write is recorded, whatever caused it. Each value has a [`Span`](smp_text::source::Span), which is
-//! copied with the value. A step declares the locations of the text that it writes. This module knows trees and
-//! locations, but not kustomizations.
+//! copied with the value. A step declares the locations of the text that it writes. This module depends on trees and
+//! locations, but not on kustomizations.
 
 mod entry_matching;
 mod history;

@@ -32,12 +32,13 @@ pub(super) fn is_test(operation: &Node) -> bool {
     operation.get("op").and_then(Node::as_str) == Some("test")
 }
 
-/// Returns true if a JSON patch operation changes the value at the path, its parent or its children.
+/// Returns true if a JSON patch operation other than `test` refers to the value at the path, as in [`path_to`].
 fn affects(operation: &Node, path: &[SmolStr]) -> bool {
     !is_test(operation) && path_to(operation, path).is_some()
 }
 
-/// Returns the operation's `path` or `from` if it refers to the value, its parent or its children.
+/// Returns the operation's `path` or `from` if it refers to the value, its parent or its children, or if it appends to
+/// a list that contains the value.
 fn path_to<'n>(operation: &'n Node, path: &[SmolStr]) -> Option<&'n Node> {
     let pointer = pointer_to(path);
     let mut paths = ["path", "from"].into_iter().filter_map(|field| operation.get(field));

@@ -45,9 +45,9 @@ const DECODED: [&str; 4] =
 /// Sets the defaults of an object, as an API server does before it validates and stores the object. Objects of unknown
 /// kinds remain unchanged.
 ///
-/// For built-in kinds, empty values are added and removed as servers write them: `status: {}` is always present, and
-/// `paused: false` never is. The defaults are those of Kubernetes 1.36. Quantities are written in their canonical form:
-/// `0.5` becomes `500m`. Pod-level requests that are derived from those of the containers are not computed.
+/// For built-in kinds, empty values are added or removed to match what servers write: `status: {}` is always present,
+/// and `paused: false` never is. The defaults are those of Kubernetes 1.36. Quantities are written in their canonical
+/// form: `0.5` becomes `500m`. Pod-level requests that are derived from those of the containers are not computed.
 ///
 /// ```
 /// use strategic_merge_patch::{defaults, schema::Schema};
@@ -88,8 +88,8 @@ pub fn empty(kind: &Gvk, schema: &Schema) -> Value {
     Value::Object(object)
 }
 
-/// Adds the fields of a built-in type that are written even if they are empty. The recursion ends, since structs that
-/// contain each other are pointers.
+/// Adds the fields of a built-in type that are written even if they are empty. The recursion ends, because Go types can
+/// refer to themselves only through pointers, which are null.
 fn add_written(map: &mut Map<String, Value>, cursor: Cursor<'_>) {
     let Some((name, defaults)) = cursor.type_name().and_then(|name| Some((name, TABLE.get(name)?))) else {
         return;
@@ -121,7 +121,8 @@ fn is_quantity(cursor: Cursor<'_>) -> bool {
     cursor.type_name().is_some_and(|name| name.ends_with(".api.resource.Quantity"))
 }
 
-/// Returns the zero value to which Go decodes a null entry of a list or map. Pointers and lists remain null.
+/// Returns the zero value to which Go decodes a null entry of a list or map. A null remains null if the type is not a
+/// string, a quantity, an integer or an object with fields.
 ///
 /// ```
 /// use strategic_merge_patch::{defaults::zero_entry, schema::{Gvk, Schema}};

@@ -61,7 +61,7 @@ pub fn canonicalize_quantity(value: &mut Value) -> bool {
     }
 }
 
-/// Rounds the amount of a resource up to a thousandth, as the defaulting functions of resource lists do.
+/// Rounds the amount of a resource to a thousandth, away from zero, as the defaulting functions of resource lists do.
 pub(super) fn round_amount(value: &mut Value) {
     if let Some(quantity) = value.as_str().and_then(parse).filter(|quantity| quantity.nanos % MILLI != 0) {
         let rounded = quantity.nanos.signum() * ((quantity.nanos.abs() / MILLI + 1) * MILLI);

@@ -87,7 +87,8 @@ pub fn has_generation(gvk: &Gvk) -> bool {
 
 /// Returns true if the change of an object increments `metadata.generation`. The kind must have a generation. It is
 /// incremented if a field outside the metadata changes; with `keeps_status`, changes of the status are ignored. For a
-/// Deployment, changed annotations also increment it, and for an EndpointSlice, changed labels.
+/// Deployment, changed annotations also increment it, and for an EndpointSlice, changed labels. For a PriorityClass, it
+/// is never incremented.
 ///
 /// ```
 /// use strategic_merge_patch::defaults::is_new_generation;

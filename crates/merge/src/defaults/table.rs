@@ -61,7 +61,8 @@ impl FieldDefaults {
         self.fields.iter().filter(|(_, value)| is_empty(value)).map(|(name, value)| (name.as_str(), value))
     }
 
-    /// Sets the defaults of fields that are absent, null, an empty list or zero, except for the fields in `skipped`.
+    /// Sets the defaults of fields that are absent or null, and of the fields in `zero` that have their zero value. An
+    /// empty list becomes null if that is the default. The fields in `skipped` are not changed.
     pub(super) fn fill(&self, map: &mut Map<String, Value>, skipped: &[&str]) {
         for (name, default) in self.fields.iter().filter(|(name, _)| !skipped.contains(&name.as_str())) {
             let is_absent = match map.get(name) {

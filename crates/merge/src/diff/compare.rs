@@ -100,7 +100,7 @@ pub trait Equality {
     }
 }
 
-/// How an old and a new list are compared.
+/// The method by which an old and a new list are compared.
 pub enum ListPairing {
     /// Entry by entry. Each pair has its path element, and its index in both lists.
     Entries(Vec<(PathElement, [Option<usize>; 2])>),

@@ -16,7 +16,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(5);
 
 /// Returns a tree as canonical text: YAML with sorted fields. The text is empty if there is no tree.
 ///
-/// Data that YAML cannot contain, such as U+007F in a string, is written as JSON.
+/// A tree with data that YAML cannot contain, such as U+007F in a string, is returned as JSON.
 ///
 /// # Errors
 /// The tree contains infinity or NaN, or is nested too deeply.

@@ -152,7 +152,8 @@ pub fn conflicts(
 /// Returns an object with the managed fields that it has after a create request, an update or any patch but an apply.
 ///
 /// `new` is the whole object to store, with all patches applied. Its managed fields are those of the request: absent to
-/// keep those of `live`, or an empty list to reset them. `live` is `None` for a create request.
+/// keep those of `live`, or an empty list or a list with a single empty entry to reset them. `live` is `None` for a
+/// create request.
 ///
 /// ```
 /// use strategic_merge_patch::managed_fields::{Options, apply, update};
@@ -173,7 +174,8 @@ pub fn conflicts(
 /// ```
 ///
 /// # Errors
-/// One of the objects does not match its type. A server then stores the object without managed fields.
+/// `new` has no kind or another kind than `live`, or one of the objects does not match its type. In the last case, a
+/// server stores the object without managed fields.
 pub fn update(live: Option<&Value>, new: &Value, manager: &str, options: &Options<'_>) -> Result<Value> {
     let gvk = kind_of(new)?;
     let live = match live {
@@ -319,8 +321,8 @@ fn live_object<'v>(live: Option<&'v Value>, gvk: &Gvk, options: &Options<'_>) ->
     })
 }
 
-/// Returns the managed fields before an update. If the request has no managed fields, or updates a subresource, they
-/// are those of the live object. Malformed managed fields are ignored.
+/// Returns the managed fields before an update. If the request has no managed fields, malformed ones, or updates a
+/// subresource, they are those of the live object. An empty list, or a list with a single empty entry, resets them.
 fn managed_before_update(live: &Value, new: &Value, options: &Options<'_>) -> ManagedFields {
     let live_managed_fields = || ManagedFields::from_object(live).unwrap_or_default();
     if !options.subresource.is_empty() {

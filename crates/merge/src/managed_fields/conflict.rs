@@ -63,13 +63,13 @@ impl Conflicts {
         &self.conflicts
     }
 
-    /// Returns true if there are none.
+    /// Returns true if there are no conflicts.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.conflicts.is_empty()
     }
 
-    /// Returns only the conflicts in fields that are not in a set.
+    /// Returns only the conflicts in fields that are not in `allowed`.
     pub(super) fn outside(&self, allowed: &FieldSet) -> Self {
         let is_outside = |conflict: &&Conflict| !allowed.contains(&conflict.path);
         Self { conflicts: self.conflicts.iter().filter(is_outside).cloned().collect() }

@@ -125,7 +125,7 @@ pub fn take(live: &Value, field: &Path, manager: &str, options: &Options<'_>) ->
 /// ```
 ///
 /// # Errors
-/// The errors of [`take`]. Also, the giver does not own the field or is the receiver.
+/// The errors of [`take`], or the giver does not own the field or is the receiver.
 pub fn give(
     live: &Value,
     field: &Path,
@@ -240,7 +240,7 @@ fn all_owned(managed: &ManagedFields) -> FieldSet {
 /// ```
 ///
 /// # Errors
-/// The manager owns nothing, or the managed fields are malformed.
+/// The manager owns nothing, the object has no kind, or its managed fields are malformed.
 pub fn drop_manager(live: &Value, name: &str) -> Result<OwnershipStep> {
     let mut managed = ManagedFields::from_object(live)?;
     let dropped: Vec<Manager> =

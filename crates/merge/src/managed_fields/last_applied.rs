@@ -98,8 +98,8 @@ fn is_update(manager: &Manager) -> bool {
     manager.operation == Operation::Update && manager.subresource.is_empty()
 }
 
-/// Returns the annotations of an object. A null annotation is read as an empty string. Returns `None` if the map
-/// contains other values.
+/// Returns the annotations of an object. Null values are allowed, because servers read them as empty strings. Returns
+/// `None` if there are no annotations, or if the map contains other values.
 fn annotations(object: &Value) -> Option<&Map<String, Value>> {
     let annotations = object.get("metadata")?.get("annotations")?.as_object()?;
     annotations.values().all(|value| value.is_string() || value.is_null()).then_some(annotations)
@@ -118,7 +118,8 @@ fn annotations_mut(object: &mut Value) -> Option<&mut Map<String, Value>> {
 }
 
 /// Returns the fields whose values still equal those of the last-applied annotation. An apply by kubectl may change
-/// them, whichever manager owns them. Returns `None` if there is no valid annotation of the same API version.
+/// them, whichever manager owns them. Returns `None` if there is no valid annotation of the same API version and kind,
+/// or if the live object does not match its type.
 pub(super) fn allowed_conflicts(live: &Value, gvk: &Gvk, ty: Type<'_>) -> Option<FieldSet> {
     let before: Value = serde_json::from_str(last_applied(live)?).ok()?;
     let is_of_version = Gvk::from_object(&before)
@@ -133,7 +134,8 @@ pub(super) fn allowed_conflicts(live: &Value, gvk: &Gvk, ty: Type<'_>) -> Option
     Some(fields.difference(&comparison.added).difference(&comparison.removed))
 }
 
-/// Sets the last-applied annotation of an object to the applied object, if the object has this annotation.
+/// Sets the last-applied annotation of an object to the applied object, if the object has this annotation. Removes it
+/// if the annotations would exceed the size limit.
 pub(super) fn update_annotation(object: &mut Value, applied: &Value) {
     if last_applied(object).is_none() {
         return;

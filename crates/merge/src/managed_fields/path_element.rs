@@ -83,7 +83,7 @@ impl PathElement {
     /// Parses a key of `fieldsV1`. Returns `None` for an unknown type of element, which servers ignore.
     ///
     /// # Errors
-    /// The key has no type, or its value is not valid JSON.
+    /// The key has no type, or its value is malformed.
     pub fn from_fields_v1(text: &str) -> Result<Option<Self>> {
         let Some((kind, rest)) = text.split_at_checked(2).filter(|(kind, _)| kind.ends_with(':')) else {
             return Err(malformed(text, "it has no type, such as `f:`"));

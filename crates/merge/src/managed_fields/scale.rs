@@ -68,7 +68,8 @@ impl ManagedFields {
     }
 
     /// Returns the managed fields of an object after its `Scale` changed. `api_version` is the version of the request.
-    /// Managers that no longer own the replicas of the `Scale` also lose those of the object.
+    /// Managers that no longer own the replicas of the `Scale` also lose those of the object. Managers of API versions
+    /// that are not in `paths` are dropped.
     #[must_use]
     pub fn from_scale(&self, scale: &Self, api_version: &str, paths: &ReplicasPaths) -> Self {
         let mut left = scale.owned.clone();

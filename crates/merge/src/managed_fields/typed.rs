@@ -30,7 +30,7 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 /// ```
 ///
 /// # Errors
-/// The errors of [`apply`](super::apply()). Also, an object cannot be converted.
+/// The errors of [`apply`](super::apply()), or an object cannot be converted.
 pub fn apply_typed<T: Serialize + DeserializeOwned>(
     live: Option<&T>,
     applied: &T,
@@ -48,7 +48,7 @@ pub fn apply_typed<T: Serialize + DeserializeOwned>(
 /// [`update`](super::update()) does.
 ///
 /// # Errors
-/// The errors of [`update`](super::update()). Also, an object cannot be converted.
+/// The errors of [`update`](super::update()), or an object cannot be converted.
 pub fn update_typed<T: Serialize + DeserializeOwned>(
     live: Option<&T>,
     new: &T,
@@ -62,7 +62,7 @@ pub fn update_typed<T: Serialize + DeserializeOwned>(
 /// Returns the part of a typed object that a manager has applied, as [`extract`](super::extract()) does.
 ///
 /// # Errors
-/// The errors of [`extract`](super::extract()). Also, an object cannot be converted.
+/// The errors of [`extract`](super::extract()), or an object cannot be converted.
 pub fn extract_typed<T: Serialize + DeserializeOwned>(
     object: &T,
     manager: &str,

@@ -61,7 +61,7 @@ pub(super) struct List<'s> {
     pub(super) kind: ListKind<'s>,
 }
 
-/// How the entries of a list are identified.
+/// The rule that identifies the entries of a list.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ListKind<'s> {
     /// None: the list is atomic.
@@ -305,8 +305,8 @@ fn format(cursor: Cursor<'_>) -> Option<&str> {
     text.split_once('"').map(|(format, _)| format)
 }
 
-/// Returns true for `additionalProperties: true`. Searches the text first, since the constraints of most types need not
-/// be parsed then.
+/// Returns true for `additionalProperties: true`. Searches the text first, so that the constraints of most types need
+/// not be parsed.
 fn has_free_fields(cursor: Cursor<'_>) -> bool {
     cursor.constraints_text().is_some_and(|text| text.contains("\"freeFields\""))
         && cursor.constraints().free_fields

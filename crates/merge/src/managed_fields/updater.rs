@@ -113,7 +113,8 @@ impl<'s> Updater<'_, 's> {
         })
     }
 
-    /// Removes the changed fields from their other owners. If the change is not forced, returns the conflicts instead.
+    /// Removes the changed fields from their other owners. If this would take fields from an owner and the change is
+    /// not forced, returns the conflicts instead.
     fn change(
         &self,
         [live, new]: [&Value; 2],

@@ -67,7 +67,7 @@ impl<'o, 's> Versions<'o, 's> {
         self.convert_for_manager(object, api_version).map_err(|error| failed(action, &error))
     }
 
-    /// Converts like [`Versions::convert_or_fail`]. The error only names the field.
+    /// Converts like [`Versions::convert_or_fail`]. The error does not name an operation.
     pub(super) fn convert_for_manager<'v>(
         &self,
         object: &'v Value,

@@ -126,7 +126,7 @@ pub(crate) fn join_rekeyed<const N: usize>(
 }
 
 /// Returns the index pairs of identities that differ only in keys that one of them lacks, such as `a` and `a,x`.
-/// Ambiguous identities are not paired.
+/// Ambiguous identities, and those in groups of more than [`PAIRWISE_LIMIT`], are not paired.
 pub(crate) fn rekeyed_pairs(keys: &MergeKeys, old: &[&Identity], new: &[&Identity]) -> Vec<[usize; 2]> {
     let required: Vec<usize> = keys
         .iter()

@@ -12,10 +12,10 @@ use smp_text::path::PathElement;
 use smp_text::source::Span;
 use smp_text::yaml::Node;
 
-/// How the schema's list directives are interpreted.
+/// The interpretation of the schema's list directives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListPolicy {
-    /// Overlays: the list type, or the patch strategy if there is no list type.
+    /// Overlays: the patch strategy `replace`, otherwise the list type, or the patch strategy if there is no list type.
     Overlay,
     /// Strategic merge patches of the API server: the patch strategy only.
     Apiserver,
@@ -51,9 +51,9 @@ pub enum Association {
 /// The behavior if several entries match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MultipleMatches {
-    /// Use the first one.
+    /// The first one is used.
     First,
-    /// Report an error, because each entry must have unique keys.
+    /// An error, because no two entries may have the same keys.
     Rejected,
 }
 
@@ -118,7 +118,7 @@ impl Association {
     /// Returns how the entries of several versions of a list are matched. This is the merge association, except for
     /// lists with recommended keys. Their entries are matched by all recommended keys: the default keys are required,
     /// the others optional. An entry without an optional key differs from an entry with it, unless the key has a
-    /// default.
+    /// default. The policies of the API server and of kyaml ignore defaults.
     #[must_use]
     pub fn of_versions(list: Cursor<'_>, policy: ListPolicy) -> Self {
         let association = Self::of_list(list, policy);
@@ -184,7 +184,7 @@ fn keys(names: Vec<SmolStr>, element: Cursor<'_>, policy: ListPolicy, several: M
             ListPolicy::Apiserver | ListPolicy::Kyaml => None,
             _ => default_rule(element, name, comparison),
         };
-        // kustomize identifies each entry by those keys that it has.
+        // kustomize only requires the first key. The absence of another key is a value like any other.
         let is_optional = comparison == KeyComparison::Text && i > 0;
         default.unwrap_or(if is_optional { KeyRule::Optional } else { KeyRule::Required })
     };

@@ -197,7 +197,7 @@ impl OrderKeys {
     }
 }
 
-/// Returns the fields of the items of an order.
+/// Returns the names of all fields in the items of a `$setElementOrder` list.
 fn mentioned(order: &[Node]) -> impl Iterator<Item = &str> {
     order.iter().filter_map(Node::as_map).flat_map(Map::iter).map(|(name, _)| name)
 }

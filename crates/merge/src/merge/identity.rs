@@ -77,7 +77,7 @@ impl KeyValue {
     }
 }
 
-/// How key values are compared.
+/// The comparison of key values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyComparison {
     /// By data: `80` equals `8e1` but not `"80"`. Maps and lists cannot be keys.
@@ -114,7 +114,7 @@ impl KeyComparison {
     }
 }
 
-/// How null keys are treated.
+/// The meaning of a null key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NullKey {
     /// Null is an ordinary value.

@@ -1,4 +1,4 @@
-//! Merges of two or three versions of an object for `serde_json` values.
+//! Two-way and three-way merges of `serde_json` values.
 //!
 //! Converts values and calls [`merge2`] and [`merge3`](super::merge3()). It contains no merge logic.
 
@@ -35,7 +35,7 @@ pub fn merge(dest: &Value, source: &Value, schema: &Schema, options: &MergeOptio
 
 /// Merges the changes from `original` to `updated` into `dest`. Null as a whole argument stands for a missing object.
 ///
-/// A value that both sides changed differently is a conflict. The options determine which side is used.
+/// A value that `updated` and `dest` changed differently is a conflict. The options determine which of them is used.
 ///
 /// ```
 /// use strategic_merge_patch::merge::{MergeOptions, json};

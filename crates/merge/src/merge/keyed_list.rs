@@ -71,8 +71,8 @@ impl<'k> KeyedList<'k> {
     /// entry, if any, with the entry of the patch.
     ///
     /// # Errors
-    /// The errors of `merge`. An entry of the patch has several matches. Except with the API server's rules, also if
-    /// two entries of the patch have the same match.
+    /// The errors of `merge`, or an entry of the patch has several matches. With all rules but those of the API server,
+    /// also two entries of the patch with the same match.
     pub(crate) fn merge(
         &mut self,
         patch: &[Node],
@@ -118,7 +118,8 @@ impl<'k> KeyedList<'k> {
     /// Returns the slot that an entry of the patch matches.
     ///
     /// # Errors
-    /// The entry has several matches, or another entry of the patch has already used the match.
+    /// The entry has several matches. With all rules but those of the API server, also a match that another entry of
+    /// the patch has already used.
     pub(crate) fn find(&mut self, i: usize, entry: &Node, at: &Trail<'_>) -> Result<Option<usize>> {
         let Self { keys, entries, conditions, indexes, .. } = self;
         let keys = *keys;

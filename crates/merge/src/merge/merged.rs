@@ -25,8 +25,8 @@ impl Merged {
     }
 }
 
-/// A field that both sides changed to different values. In a two-way merge, it is a field with different types (map,
-/// list or scalar) in the two versions.
+/// A field that `updated` and `dest` changed to different values. In a two-way merge, it is a field with different
+/// types (map, list or scalar) in the two versions.
 ///
 /// A value is `None` if its version lacks the field. A [`Node`] has its source location ([`Node::span`]). `Debug` omits
 /// the values, because values of a Secret must not be logged.
@@ -55,7 +55,7 @@ pub struct Conflict<T = Node> {
     pub dest: Option<T>,
     /// True for a list that is replaced only because no schema defines how its entries merge.
     pub unknown_list: bool,
-    /// The side whose value is in the result, or that removed the value.
+    /// The input whose value is in the result, or that removed the value.
     pub winner: ConflictSide,
 }
 
@@ -82,7 +82,7 @@ impl<T> fmt::Debug for Conflict<T> {
     }
 }
 
-/// One side of a conflict.
+/// One of the two inputs of a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ConflictSide {
     /// The updated version. In a two-way merge, the source.

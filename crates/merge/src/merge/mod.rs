@@ -8,8 +8,8 @@
 //! The common parts are: `association` determines how a list merges, `identity` contains merge keys and their values,
 //! and `entry_match` finds the entry to which an entry of a patch refers. `keyed_list` contains the list during the
 //! merge; `element_order` and `order` compute the final order. `fields` is the loop over the fields of a map, and
-//! `align` matches the fields and entries of several versions. This module knows nothing of resources, nor how patches
-//! are created, but it joins the two parts of a three-way patch.
+//! `align` matches the fields and entries of several versions. This module does not depend on resources or on the
+//! creation of patches, but it joins the two parts of a three-way patch.
 
 pub mod align;
 pub(crate) mod apiserver;

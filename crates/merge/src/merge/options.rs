@@ -50,7 +50,7 @@ impl InferKeys {
     }
 }
 
-/// The side that is used if both sides of a three-way merge changed a field differently.
+/// The input that is used if `updated` and `dest` changed a field differently in a three-way merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ConflictPolicy {
     /// The updated version, unless dest has null.
@@ -60,11 +60,11 @@ pub enum ConflictPolicy {
     Dest,
 }
 
-/// How null is treated in a lossless three-way merge.
+/// The meaning of null in a lossless three-way merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NullPolicy {
-    /// Null is a value like any other if only one side changed the field. If both sides changed it, null removes the
-    /// field.
+    /// Null is an ordinary value if only `updated` or only `dest` changed the field. If both changed it, null removes
+    /// the field, or the value of dest is kept under [`ConflictPolicy::Dest`].
     #[default]
     Keep,
     /// Null in the updated version or in dest always removes the field.
@@ -88,9 +88,9 @@ pub struct MergeOptions {
     pub list_order: Option<ListOrder>,
     /// The keys that identify the entries of lists without a schema.
     pub infer_keys: InferKeys,
-    /// The side that is used for conflicts.
+    /// The input that is used for conflicts.
     pub conflicts: ConflictPolicy,
-    /// How null is treated under the lossless rules. Under kyaml's rules, null always removes the field.
+    /// The meaning of null under the lossless rules. Under kyaml's rules, null always removes the field.
     pub nulls: NullPolicy,
 }
 
@@ -142,7 +142,7 @@ impl MergeOptions {
         self
     }
 
-    /// Sets the side that is used for conflicts.
+    /// Sets the input that is used for conflicts.
     #[must_use]
     pub fn conflicts(mut self, policy: ConflictPolicy) -> Self {
         self.conflicts = policy;

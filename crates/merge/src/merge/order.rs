@@ -56,8 +56,9 @@ fn side(items: &[usize], ranks: &[Rank], position: impl Fn(&Rank) -> Option<usiz
 /// Sorts entries with and without positions. An entry without a position is inserted before all earlier ones. An entry
 /// with a position is inserted before earlier ones that have a greater position or none.
 ///
-/// This is the result of Go's insertion sort with a comparison that returns "less" for every entry without a
-/// position (apimachinery 0.36, lists of up to 20 entries). It only happens with an empty `$setElementOrder`.
+/// This is the result of Go's insertion sort with a comparison that returns "less" for every entry without a position
+/// (apimachinery 0.36, lists of up to 20 entries). Entries without a position only occur with an empty
+/// `$setElementOrder`.
 ///
 /// Go sorts longer lists in blocks. Here, all entries without a position come first in such a list.
 fn with_unpositioned(items: &[usize], position: impl Fn(usize) -> Option<usize>) -> Vec<usize> {

@@ -94,7 +94,7 @@ pub struct RemovedRequiredField {
 }
 
 impl RemovedRequiredField {
-    /// Returns true if the object has the parent map of the field, but not the field.
+    /// Returns true if the object has the parent map of the field, but the field is absent or null.
     pub fn is_missing_in(&self, object: &Node) -> bool {
         let Some((field, above)) = self.path.elements().split_last() else { return false };
         let map = above.iter().try_fold(object, |node, step| step.find(node));

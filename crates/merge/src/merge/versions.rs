@@ -60,16 +60,15 @@ pub fn merge2_with_kind(
 
 /// Merges the changes from `original` to `updated` into `dest`.
 ///
-/// A value that both sides changed differently is a conflict. The options determine which side is used. An object that
-/// one side does not have at all is treated as an empty map; the caller must handle this case if it needs another
-/// result.
+/// A value that `updated` and `dest` changed differently is a conflict. The options determine which of them is used. A
+/// missing object is treated as an empty map. The caller must handle this case if it needs another result.
 ///
 /// The rules of [`MergeRules::Lossless`] compare each value of the three versions:
 ///
 /// - If original and updated are equal, the value of dest is kept, null or not.
 /// - If original and dest are equal, the updated value is used.
-/// - Otherwise, null in updated or dest removes the value. Maps merge by field and lists by merge key. All other values
-///   are a conflict.
+/// - Otherwise, null in updated or dest removes the value, unless the options prefer dest. Maps merge by field and
+///   lists by merge key. All other values are a conflict.
 ///
 /// Maps and lists that become empty in the merge are removed. Those that were already empty are kept.
 ///

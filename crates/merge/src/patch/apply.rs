@@ -84,7 +84,7 @@ impl<'s> ApplyOptions<'s> {
 /// ```
 ///
 /// # Errors
-/// The errors of [`merge::apply`](crate::merge::apply). Also, a JSON patch is malformed or an operation cannot be
+/// The errors of [`merge::apply`](crate::merge::apply), or a JSON patch is malformed or one of its operations cannot be
 /// applied.
 pub fn apply(
     mut object: Node,

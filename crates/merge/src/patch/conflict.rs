@@ -20,8 +20,8 @@ use smp_text::yaml::{Entry, Map, Node, Value};
 /// Checks two patches for conflicts.
 ///
 /// # Errors
-/// The patches conflict. The error is the first conflict. Also, lists cannot be compared, because they have mixed
-/// types, no entries, or no merge key.
+/// The patches conflict (the error is the first conflict), or lists cannot be compared, because they have mixed types,
+/// no entries, or no merge key.
 pub(super) fn check_maps(ours: &Map, theirs: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
     for row in align::fields([ours, theirs]) {
         let [Some(Entry { key, value }), Some(other)] = row else { continue };

@@ -15,7 +15,7 @@ use crate::schema::{Cursor, PatchStrategy};
 use smp_text::diagnostic::Result;
 use smp_text::yaml::{Entry, Map, Node, Value};
 
-/// How a value is treated that the cluster changed and that the manifest sets to something else.
+/// The treatment of a value that the cluster changed and that the manifest sets to another value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OthersChanges {
     Overwritten,

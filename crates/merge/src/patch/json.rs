@@ -37,11 +37,11 @@ pub struct PatchingOptions {
     pub json_patch: JsonPatchOptions,
     /// The options for three-way patches.
     pub three_way: ThreeWayOptions,
-    /// How strategic merge patches are handled for custom resources under the API server's rules.
+    /// Determines whether strategic merge patches for custom resources are rejected under the API server's rules.
     pub custom_resources: CustomResources,
 }
 
-/// How strategic merge patches are handled for kinds that are not built into the API server.
+/// The handling of strategic merge patches for kinds that are not built into the API server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum CustomResources {
@@ -123,7 +123,8 @@ impl PatchingOptions {
         self
     }
 
-    /// Returns the schema of the object's kind. Fails if the patch requires a schema and there is none.
+    /// Returns the schema of the object's kind. Fails if the patch requires a schema and there is none, or if the kind
+    /// is a custom resource for which the options reject the patch.
     fn type_for<'s>(&self, patch_type: PatchType, object: &Value, schema: &'s Schema) -> Result<Cursor<'s>> {
         let own = Gvk::from_object(object);
         let gvk = own.as_ref().or(self.kind.as_ref());
@@ -193,9 +194,9 @@ fn not_built_in(gvk: Option<&Gvk>) -> Diagnostic {
 ///
 /// # Errors
 /// A strategic merge patch is for a kind that is not built in or not in the schema ([`Code::NoSchema`], see
-/// [`CustomResources`]), an entry lacks its merge key, a directive is malformed, or an operation cannot be applied.
-/// Also the other errors of [`merge::apply`](crate::merge::apply). Errors have a field path. [`Diagnostic::to_status`]
-/// returns the response of an API server.
+/// [`CustomResources`]), an entry lacks its merge key, a directive is malformed, an operation cannot be applied, or one
+/// of the other errors of [`merge::apply`](crate::merge::apply) occurs. Errors have a field path.
+/// [`Diagnostic::to_status`] returns the response of an API server.
 pub fn apply(
     object: &mut Value,
     patch: &Value,
@@ -364,7 +365,8 @@ fn put(fields: &mut JsonMap<String, Value>, name: &str, value: Value) {
 /// ```
 ///
 /// # Errors
-/// A strategic merge patch requires the kind in the schema. Also the errors of [`patch::create`](crate::patch::create).
+/// The errors of [`patch::create`](crate::patch::create), or the schema lacks the kind that a strategic merge patch
+/// requires.
 pub fn create(
     original: &Value,
     modified: &Value,
@@ -422,7 +424,7 @@ pub struct ObjectVersions<'v> {
 /// ```
 ///
 /// # Errors
-/// The errors of [`create`]. Also, the patch would change the object's identity ([`Code::Conflict`]).
+/// The errors of [`create`], or the patch would change the object's identity ([`Code::Conflict`]).
 pub fn create_three_way(
     versions: ObjectVersions<'_>,
     patch_type: PatchType,

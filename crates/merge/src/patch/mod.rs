@@ -1,8 +1,8 @@
 //! Creates patches of all types, and applies all but strategic merge patches.
 //!
-//! Covers JSON patches (RFC 6902), JSON merge patches (RFC 7386), and the creation of strategic merge patches,
-//! which [`merge`](crate::merge) applies. [`json`] is the interface for `serde_json` values. This module must not know
-//! resources or where documents come from.
+//! Covers JSON patches (RFC 6902), JSON merge patches (RFC 7386), and the creation of strategic merge patches, which
+//! [`merge`](crate::merge) applies. [`json`] is the interface for `serde_json` values. This module must not depend on
+//! resources or on the origin of documents.
 
 mod apply;
 mod conflict;

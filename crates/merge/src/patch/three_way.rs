@@ -17,8 +17,8 @@ use smp_text::yaml::{Map, Node};
 /// A null original is treated as an empty object: the object was never applied.
 ///
 /// # Errors
-/// The errors of [`create`](super::create). Also, the patch would overwrite changes by other owners and the options do
-/// not allow that, or it would change the object's identity ([`Code::Conflict`]).
+/// The errors of [`create`](super::create). The error is [`Code::Conflict`] if the patch would overwrite changes by
+/// other owners and the options do not allow that, or if it would change the object's identity.
 pub fn create_three_way(
     original: &Node,
     modified: &Node,
@@ -277,7 +277,7 @@ definitions:
                 r#"{"$deleteFromPrimitiveList/finalizers":["c"],"$setElementOrder/finalizers":["b","d"]}"#
                     .into()
             }),
-            // One side deletes the entry, the other changes it.
+            // The manifest deletes the entry, the cluster changes it.
             (
                 "{list: [{name: a, value: x}, {name: b}]}",
                 "{list: [{name: b}]}",

@@ -51,9 +51,9 @@ use smp_text::yaml::{Map, Node};
 /// ```
 ///
 /// # Errors
-/// The errors of [`create`](super::create) and [`create_three_way`](super::create_three_way). Also, no patch of this
-/// type yields the expected object ([`Code::Unsupported`]), such as for a change of one of two entries with the same
-/// merge key. [`alternative_forms`] returns the types that can.
+/// The errors of [`create`](super::create) and [`create_three_way`](super::create_three_way). The error is
+/// [`Code::Unsupported`] if no patch of this type yields the expected object, such as for a change of one of two
+/// entries with the same merge key. [`alternative_forms`] returns the types that can.
 pub fn create_verified(
     sides: &PatchInputs<'_>,
     patch_type: PatchType,
@@ -64,7 +64,7 @@ pub fn create_verified(
     let Some(current) = sides.current else { return create_and_verify(sides, patch_type, kind, *options) };
     let form = PatchForm { patch_type, rules: options.rules };
     let (before, after) = match (form.policy(), options.three_way.overwrite) {
-        // For kubectl, null removes the value of another owner. This is not a conflict only if overwriting is allowed.
+        // For kubectl, null removes the value of another owner. This is a conflict unless overwriting is allowed.
         (ListPolicy::Apiserver, true) => (NullFields::Typed, NullFields::Metadata),
         (ListPolicy::Apiserver, false) => (NullFields::Typed, NullFields::Typed),
         _ => (NullFields::All, NullFields::All),

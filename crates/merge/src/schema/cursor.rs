@@ -53,8 +53,8 @@ impl<'s> Cursor<'s> {
         self.child(declared.map_or(self.record.additional, |f| f.node))
     }
 
-    /// Returns the position of a child node. Everything below `x-kubernetes-preserve-unknown-fields` is free-form: maps
-    /// merge, and lists are replaced.
+    /// Returns the position of a child node. Undeclared children below `x-kubernetes-preserve-unknown-fields` are
+    /// free-form: maps merge, and lists are replaced.
     fn child(self, node: u32) -> Self {
         if node != NONE || !self.record.preserve_unknown_fields {
             return self.move_to(node);

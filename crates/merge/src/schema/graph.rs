@@ -182,7 +182,7 @@ impl TypeGraph {
     /// Opens a graph from bytes that [`TypeGraph::to_bytes`] returned.
     ///
     /// # Errors
-    /// The data is not a graph, is truncated or modified, or has another layout version.
+    /// The data is not a graph, is truncated or modified, has another layout version, or has invalid merge keys.
     pub fn from_bytes(bytes: impl Into<Cow<'static, [u8]>>) -> Result<Self> {
         let bytes = bytes.into();
         if !bytes.starts_with(MAGIC) {

@@ -68,7 +68,7 @@ impl<'m> Lint<'m> {
         }
     }
 
-    /// Returns the definition to which a type refers, or the type itself if it is no reference.
+    /// Returns the definition to which a type refers, or the type itself if it is not a reference.
     fn resolved(&self, def: &'m TypeDef) -> &'m TypeDef {
         let referred = def.reference.as_ref().and_then(|name| self.model.definitions.get(name));
         referred.unwrap_or(def)

@@ -1,7 +1,7 @@
 //! Schemas: a compact graph of types, fields, merge directives and scopes.
 //!
 //! Owns the format of compiled schemas, the readers that create them, the embedded tables and the order of sources.
-//! Must not know how lists are merged or how clusters are accessed.
+//! This module must not depend on merges or on access to clusters.
 
 pub mod compile;
 mod constraints;

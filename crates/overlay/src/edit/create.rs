@@ -62,7 +62,7 @@ pub fn check_no_kustomization(root: &Root) -> Result<()> {
 /// Returns a new kustomization file of a directory, whether it has one or not. Nothing is written.
 ///
 /// # Errors
-/// A resource does not exist.
+/// A pattern of resources is malformed or matches nothing, or the files of the directory cannot be read.
 pub fn new_kustomization(
     root: &Root,
     new: &NewKustomization,

@@ -192,8 +192,9 @@ fn has_inner_comments(node: &Node) -> bool {
         || node.as_list().is_some_and(|list| list.iter().any(has_comments))
 }
 
-/// Moves the entries of `patchesStrategicMerge` that look like paths, but refer to no file, to `patches` as inline
-/// patches, as kustomize does.
+/// Replaces entries of `patchesStrategicMerge` by entries of `patches` if their text is misleading: one that looks like
+/// a path but refers to no file becomes an inline patch, and one that does not look like a path but refers to a file
+/// becomes a path. kustomize does the same.
 fn inline_missing(draft: &mut Draft<'_>) {
     let (tree, directory) = (draft.root.reader().tree(), draft.root.path());
     let Some(i) = position(&draft.fields, "patchesStrategicMerge") else { return };

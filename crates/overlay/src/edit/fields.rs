@@ -96,7 +96,7 @@ pub(super) fn remove(map: &mut Map, name: &str) {
     }
 }
 
-/// Removes a list or map that has no entries.
+/// Removes a list or map that has no entries, or a null.
 pub(super) fn remove_if_empty(map: &mut Map, name: &str) {
     let is_empty = |value: &Node| match &value.value {
         Value::List(list) => list.is_empty(),
@@ -130,7 +130,7 @@ fn string_key(key: &str) -> smp_text::yaml::Key {
     smp_text::yaml::Key { text: key.into(), meta: Meta { tag: Tag::Str, ..Meta::default() } }
 }
 
-/// Sets the value of a string if it differs, and keeps its quotes and comments.
+/// Sets the value of a string if it differs. Keeps its comments, and its quotes if the text is a single line.
 pub(super) fn set_string(node: &mut Node, text: &str) {
     if node.as_str() == Some(text) {
         return;

@@ -50,7 +50,7 @@ pub struct Label {
 /// Parses arguments of the form `name:value`. The value may be in double quotes, or missing.
 ///
 /// # Errors
-/// An argument has no name.
+/// An argument begins with a colon.
 pub fn parse_pairs<'a>(
     arguments: impl IntoIterator<Item = &'a str>,
     field: MetadataField,

@@ -1,7 +1,8 @@
 //! Edits of kustomization files, as text. Comments, order and quoting of everything else are kept.
 //!
 //! Implements `kustomize edit` and `kustomize create` (v5.8.3), and the replacement of deprecated fields. An edit
-//! changes the tree of a file, and `yaml::edit_text` writes only what differs. Must not depend on command lines.
+//! changes the tree of a file, and `yaml::edit_text` writes only what differs. This module must not depend on the
+//! command line.
 
 mod create;
 mod deprecated;

@@ -61,7 +61,7 @@ const NESTED: [(&str, &[&str]); 3] = [
 /// The paths in maps.
 const FIELDS: [(&str, &str); 2] = [("openapi", "path"), ("helmGlobals", "chartHome")];
 
-/// How the file name in a path is used.
+/// The use of the file name in a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FileName {
     /// It has no other use.

@@ -18,7 +18,7 @@ use super::{deprecated, vars};
 use crate::overlay::Root;
 use smp_text::diagnostic::Result;
 
-/// A field with a single text.
+/// A field whose value is a single string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScalarField {
     /// `namespace`

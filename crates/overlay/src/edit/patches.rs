@@ -21,9 +21,9 @@ pub struct PatchEntry {
     pub name: String,
     /// The namespace of the target.
     pub namespace: String,
-    /// The annotations of the target.
+    /// The annotation selector of the target.
     pub annotation_selector: String,
-    /// The labels of the target.
+    /// The label selector of the target.
     pub label_selector: String,
 }
 

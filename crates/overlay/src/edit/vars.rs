@@ -62,7 +62,7 @@ pub fn replace_vars(root: &Root, before: &str) -> Result<Option<(String, Vec<Edi
     Ok(Some((printed(before, &documents, draft.fields)?, draft.files)))
 }
 
-/// Converts `vars`. As in kustomize, existing replacements are dropped.
+/// Converts `vars`. With `as_kustomize`, existing replacements are dropped, as in kustomize.
 ///
 /// # Errors
 /// A variable cannot be delimited.

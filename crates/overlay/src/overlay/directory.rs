@@ -343,8 +343,8 @@ fn unmatched(layer: &DirectoryLayer, over: &[Resource]) -> SimilarResources {
     SimilarResources::from_resources(base.filter_map(|(_, resource)| resource.as_ref()))
 }
 
-/// Returns the bases of a plain directory: the given ones, or else `base/` next to it or next to its parent.
-/// Returns `None` if there is no such directory. A base itself has an empty list of bases.
+/// Returns the bases of a plain directory: the given ones, or else `base/` next to it or next to its parent. Returns
+/// `None` if there is no such directory, or if it contains this one. A base itself has an empty list of bases.
 ///
 /// # Errors
 /// A given base cannot be opened, or a base that was found is a symlink out of the repository (see

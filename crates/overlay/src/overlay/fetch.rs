@@ -1,7 +1,7 @@
 //! Fetches the remote references of a target before it is built.
 //!
-//! The walk reads kustomizations and the configurations of plugins. Other files are only read if they are remote.
-//! It starts no threads, so that a sandbox can be entered afterwards. Must not know how targets are built.
+//! The walk reads kustomizations and the configurations of plugins. Other files are only read if they are remote. It
+//! starts no threads, so that a sandbox can be entered afterwards. This module must not depend on builds.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

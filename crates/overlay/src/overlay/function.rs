@@ -95,7 +95,7 @@ impl Functions {
     /// error the resources are unchanged.
     ///
     /// # Errors
-    /// The errors of [`Functions::generate`]. Also, two of the returned resources have the same ID.
+    /// The errors of [`Functions::generate`], or two of the returned resources have the same ID.
     pub fn transform(
         &self,
         config: &Resource,

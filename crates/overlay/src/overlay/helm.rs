@@ -1,7 +1,7 @@
 //! Helm charts: inflates the charts of `helmCharts` and `helmGlobals` with the `helm` executable.
 //!
-//! Owns the configuration, the command lines and the values files of kustomize's HelmChartInflationGenerator
-//! (v5.8.3). Runs helm only if the user enabled it. Does not know resources: the output of helm is returned as
+//! Owns the configuration, the command lines and the values files of kustomize's HelmChartInflationGenerator (v5.8.3).
+//! Runs helm only if the user enabled it. This module does not depend on resources: the output of helm is returned as
 //! documents.
 
 mod values;
@@ -155,14 +155,14 @@ impl Default for HelmOptions {
     }
 }
 
-/// How charts that have to be pulled are handled.
+/// The policy for charts that have to be pulled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PullPolicy {
-    /// They are stored in the chart home.
+    /// Pulled charts are stored in the chart home.
     Store,
-    /// They are stored in a temporary directory, because nothing may be written in the chart home.
+    /// Pulled charts are stored in a temporary directory, because nothing may be written in the chart home.
     Temporary,
-    /// They are rejected, because no lock file pins their content.
+    /// Charts that have to be pulled are rejected, because no lock file pins their content.
     Deny,
 }
 
@@ -171,7 +171,7 @@ pub enum PullPolicy {
 pub struct ChartContext<'s> {
     /// The directory of the kustomization.
     pub root: &'s Directory,
-    /// How charts that have to be pulled are handled.
+    /// The policy for charts that have to be pulled.
     pub pulling: PullPolicy,
     /// Reads values files, with the restrictions of the kustomization.
     pub files: &'s dyn Files,

@@ -316,7 +316,7 @@ fn remove_from_list(value: &mut Node, mut locations: Vec<Span>) -> bool {
 /// Lists whose entries refer to files by a field `path`.
 const WITH_PATHS: [&str; 3] = ["patches", "patchesJson6902", "replacements"];
 
-/// Returns true if the entries of a field are bare file paths, where maps are required.
+/// Returns true if an entry of a field is a bare file path, where a map is required.
 fn has_bare_paths(name: &str, list: &Node) -> bool {
     let is_path = |entry: &Node| entry.as_str().is_some_and(is_path_of_patch);
     WITH_PATHS.iter().any(|known| known.eq_ignore_ascii_case(name))

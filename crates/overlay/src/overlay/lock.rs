@@ -134,7 +134,8 @@ impl LockFile {
     /// has none.
     ///
     /// # Errors
-    /// A lock file above the target belongs to another user, and may have been planted there.
+    /// The lock file is not a regular file, or it is above the target and belongs to another user, who may have planted
+    /// it.
     pub fn nearest(tree: &dyn FileTree, target: &Path) -> Result<Option<PathBuf>> {
         let is_remote = target.to_str().is_some_and(|text| RepoSpec::parse(text).is_ok());
         let Some(directory) = tree.locate(Path::new(""), target).ok().filter(|_| !is_remote) else {

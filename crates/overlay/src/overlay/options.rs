@@ -166,7 +166,7 @@ impl Targets {
     }
 }
 
-/// What a chain of schema sources is used for.
+/// The purpose of a chain of schema sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChainPurpose {
     /// Kustomizations. Their build must not depend on where it runs, so the chain is hermetic.

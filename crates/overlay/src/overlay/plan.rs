@@ -1,6 +1,6 @@
 //! Plans the steps of a kustomization, in kustomize's order.
 //!
-//! A step carries its input. This module does not know how steps are executed.
+//! A step carries its input. This module does not depend on the execution of steps.
 
 use std::fmt;
 use std::sync::Arc;
@@ -136,7 +136,7 @@ impl BuiltinTransformer<'_> {
             Self::Prefix(_) => ("PrefixTransformer", 1),
             Self::Suffix(_) => ("SuffixTransformer", 1),
             Self::Label(_) => return None,
-            // kustomize runs it for `commonLabels` whenever there are labels of either sort.
+            // kustomize runs the LabelTransformer of `commonLabels` even if only `labels` is set.
             Self::CommonLabels => ("LabelTransformer", k.labels.len() + 1),
             Self::CommonAnnotations => ("AnnotationsTransformer", 1),
             Self::Json6902(patches) => ("PatchJson6902Transformer", patches.len()),

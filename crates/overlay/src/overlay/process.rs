@@ -41,8 +41,8 @@ impl Output {
         Err(self.failure_error(what))
     }
 
-    /// Masks the secrets that were passed to the program in its messages. Keeps only the lines of the messages
-    /// that are ever shown.
+    /// In the messages of the program, masks the secrets that were passed to it. Keeps only the lines that are ever
+    /// shown.
     #[must_use]
     pub(super) fn mask_secrets(mut self, held: &SecretValues) -> Self {
         let shown: Vec<&str> = last_lines(&self.stderr).collect();
@@ -137,7 +137,7 @@ fn wait(child: &mut Child, what: &str, limit: Option<Duration>) -> Result<ExitSt
             return Ok(status);
         }
         let Some(left) = limit.checked_sub(start.elapsed()).filter(|left| !left.is_zero()) else {
-            // It may have just exited on its own, so errors do not matter.
+            // The process may have just exited on its own, so errors do not matter.
             let _ = child.kill();
             let _ = child.wait();
             return Err(timed_out(what, limit));

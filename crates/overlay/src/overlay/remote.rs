@@ -4,13 +4,13 @@
 //!
 //! # The cache
 //!
-//! `repositories/KEY/COMMIT` contains the `tree` of one commit without its `.git`, and its `seal`: a checksum of
-//! the whole tree after the checkout. A tree is compared with its seal when a run first uses it, and fetched again
-//! if it differs. `KEY` is a hash of the URL, so that no secrets are stored. A full commit hash is fetched only
-//! once. Branches and tags can move, so they are fetched in every run; `repositories/KEY/ref-HASH` stores their
-//! commit for `offline` runs. `files/HASH` is the last content of a URL under a seal, also fetched in every run.
-//! Trees and files are renamed into place when complete, so that any number of programs can share a cache.
-//! Everything unused for a month is removed, except trees in use, and so are the oldest files beyond a limit.
+//! `repositories/KEY/COMMIT` contains the `tree` of one commit without its `.git`, and its `seal`: a checksum of the
+//! whole tree after the checkout. A tree is compared with its seal when a run first uses it, and fetched again if it
+//! differs. `KEY` is a hash of the URL, so that no secrets are stored. A full commit hash is fetched only once.
+//! Branches and tags can move, so they are fetched in every run; `repositories/KEY/ref-HASH` stores their commit for
+//! `offline` runs. `files/HASH` contains the content that was last fetched from a URL, with its checksum. URLs are also
+//! fetched in every run. Trees and files are renamed into place when complete, so that any number of programs can share
+//! a cache. Everything unused for a month is removed, except trees in use, and so are the oldest files beyond a limit.
 //!
 //! # Lock files
 //!
@@ -44,7 +44,7 @@ use smp_text::source::Span;
 
 /// Returns true if a path is an `http` or `https` URL.
 ///
-/// It may be the URL of a file or a repository; [`Remotes::resource`] distinguishes them.
+/// The URL may be that of a file or a repository; [`Remotes::resource`] distinguishes them.
 #[must_use]
 pub fn is_remote_file(path: &str) -> bool {
     path.split_once(':')
@@ -364,7 +364,8 @@ impl Remotes {
         warnings
     }
 
-    /// Records the version of a reference. Warns if it is neither fixed nor locked.
+    /// Records the version of a reference. If there is a lock file, warns if the reference is neither a commit hash nor
+    /// locked.
     fn record(&self, reference: RemoteReference, version: &str, raw: &str) {
         let is_unlocked =
             self.pins.lock.is_some() && !reference.is_commit_hash() && self.locked(&reference).is_none();
@@ -393,7 +394,7 @@ impl Remotes {
         if locked.is_none() && self.pins.enforced { Err(MissingReason::NotLocked) } else { Ok(locked) }
     }
 
-    /// Adds to the missing references. Returns the error for this one.
+    /// Adds the reference to the list of missing references, and returns the error for it.
     fn missing_error(&self, reference: &str, at: Span, lack: MissingReason) -> Diagnostic {
         self.missing_references_error.add(reference, at, lack, &self.pins.name)
     }

@@ -137,8 +137,8 @@ pub(super) fn without_password(url: &str) -> String {
     }
 }
 
-/// Returns a URL in the form that may be stored: without secret user information, and without query parameters
-/// with the names of secrets.
+/// Returns a URL as it may be stored: without credentials in the user information, and without query parameters whose
+/// names suggest a secret.
 pub fn without_secrets(url: &str) -> String {
     let shown = without_password(url).replacen("://***@", "://", 1).replacen(":***@", "@", 1);
     let Some((path, query)) = shown.split_once('?') else { return shown };
@@ -254,7 +254,7 @@ fn split_at_second_slash(path: &str) -> Option<(&str, &str)> {
     })
 }
 
-/// Returns true if a relative path refers to something above its start.
+/// Returns true if a relative path leaves its starting directory. Absolute paths never do.
 fn leaves(path: &str) -> bool {
     let mut depth = 0_usize;
     for part in path.trim_start_matches('/').split('/') {

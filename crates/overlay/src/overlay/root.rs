@@ -260,7 +260,7 @@ impl Root {
     /// Enters a directory or repository that the kustomization refers to.
     ///
     /// # Errors
-    /// The errors of [`Root::resolve`]. Also, the path is a file.
+    /// The errors of [`Root::resolve`], or the path is a file.
     pub fn enter(&self, path: &str, at: Span) -> Result<Self> {
         if let Ok(spec) = RepoSpec::parse(path) {
             let checkout = self.fetch(&spec, at)?;
@@ -531,7 +531,8 @@ impl Root {
     /// such a name is ignored if there is also a file.
     ///
     /// # Errors
-    /// There are several kustomization files, or one of them may not be read.
+    /// There are several kustomization files, one of them may not be read, or only a directory or a dangling symlink
+    /// has such a name.
     pub fn kustomization_file(&self) -> Result<Option<PathBuf>> {
         let shown = |name: &str| self.reader.shown(&self.path().join(name));
         let mut found: Vec<&str> = Vec::new();

@@ -33,7 +33,7 @@ pub(super) struct BuildSchemas {
     /// The same schema, with the scopes that kustomize knows.
     known_to_kustomizations: Arc<Schema>,
     make_chain: MakeChain,
-    /// What the chain for plain directories is used for.
+    /// The purpose of the chain for plain directories.
     chain_use: ChainPurpose,
     /// The chain for kinds merged by kustomizations.
     hermetic: Mutex<Option<SchemaChain>>,
@@ -210,7 +210,7 @@ pub(super) struct Locked<'l> {
     pub origin: LockOrigin,
 }
 
-/// How the lock file of a target was found.
+/// The origin of the lock file of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LockOrigin {
     /// The lock file is in the directory of the target, or the user named it.
@@ -227,7 +227,7 @@ struct LockedType<'l> {
     note: Option<Diagnostic>,
 }
 
-/// The types in a lock file. They are read when a build first needs types that it may contain.
+/// The types in a lock file. The file is parsed when a build first needs a type that it may contain.
 #[derive(Debug, Default)]
 pub(super) struct LockedTypes {
     /// The text of the lock file, and its name in messages.
@@ -337,12 +337,12 @@ fn read_openapi(root: &Root, source: SourceId) -> Result<Model> {
     read_document(&document)
 }
 
-/// How the built-in schema is handled when a kustomization sets `openapi.path`.
+/// Determines whether the built-in schema is kept when a kustomization sets `openapi.path`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BuiltInSchema {
-    /// It is replaced.
+    /// The built-in schema is replaced.
     Replaced,
-    /// It is kept, and consulted after the document.
+    /// The built-in schema is kept, and consulted after the document.
     Kept,
 }
 

@@ -1,7 +1,6 @@
 //! Finds the targets below a directory: kustomizations, and plain directories with a base.
 //!
-//! Must not know how targets are built. It reads kustomizations only for their kind and for the directories they
-//! use.
+//! This module must not depend on builds. It reads kustomizations only for their kind and for the directories they use.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -279,8 +278,8 @@ impl SearchWalk<'_> {
         }
     }
 
-    /// Records a directory of manifests if a base is found for it. Returns true if it is a target. A plain
-    /// directory contains no kustomizations.
+    /// Records a directory of manifests as a target if a base outside of it is found, and there are no kustomizations
+    /// below it. Returns true if it is a target.
     fn plain(&self, root: &Root, found: &mut FoundTargets) -> Result<bool> {
         let bases = match find_bases(root, &self.search.bases) {
             // A base outside of the allowed directory must not abort the search: the build of the target reports
@@ -310,7 +309,7 @@ fn may_be_component(text: &[u8]) -> bool {
     text.windows(word.len()).any(|part| part == word) || text.contains(&b'\\') || text.contains(&0)
 }
 
-/// Returns true if a text has `kind: Component`, even if the rest is invalid.
+/// Returns true if a text has `kind: Component`, even if it is no valid Component otherwise.
 fn is_component(sources: &SourceMap, source: SourceId) -> bool {
     let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
     let documents = parse_documents(sources, source, options).unwrap_or_default();

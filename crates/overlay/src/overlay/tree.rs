@@ -1,6 +1,6 @@
 //! A kustomization with everything it refers to.
 //!
-//! Does not know the order in which directories are read.
+//! This module does not depend on the order in which directories are read.
 
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -162,7 +162,7 @@ impl Tree {
     }
 }
 
-/// Drops trees in a loop. Recursion could overflow the stack, because trees can nest very deep.
+/// Drops trees in a loop. Recursion could overflow the stack, because trees can be deeply nested.
 impl Drop for Tree {
     fn drop(&mut self) {
         let mut below = Vec::new();

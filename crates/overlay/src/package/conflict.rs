@@ -15,15 +15,15 @@ use smp_text::yaml::{Node, to_json};
 /// Content that was written for a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConflictOutput {
-    /// The chosen side.
+    /// The chosen version.
     Resolved,
-    /// Both sides, between conflict markers.
+    /// Both versions, between conflict markers.
     Marked,
     /// Nothing; no file was changed.
     Nothing,
 }
 
-/// A conflict: both sides of a merge made different changes.
+/// A conflict: the updated version and dest made different changes.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PackageConflict {
@@ -37,13 +37,13 @@ pub struct PackageConflict {
     pub updated: Option<ConflictVersion>,
     /// Value of dest, if any.
     pub dest: Option<ConflictVersion>,
-    /// The side that was used, if any.
+    /// The version that was used, if any.
     pub taken: ConflictSide,
     pub(super) kind: ConflictKind,
     pub(super) excerpt: Excerpt,
 }
 
-/// Location and value of one side of a conflict. Secret values are masked.
+/// Location and value of one version of a conflict. Secret values are masked.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ConflictVersion {
@@ -127,7 +127,7 @@ impl PackageConflict {
         }
     }
 
-    /// Returns the sides with a label for a present side and a note for an absent one.
+    /// Returns the versions, each with the label if it is present and the note if it is absent.
     fn sides(&self) -> Vec<(&Option<ConflictVersion>, &'static str, &'static str)> {
         let dest = (&self.dest, "in dest", "missing in dest");
         if self.kind == ConflictKind::TypeMismatch {
@@ -213,7 +213,8 @@ impl ConflictVersion {
     }
 }
 
-/// Returns the first value that differs from another node, or the whole node if it only lacks a value.
+/// Returns the first value in `node` that differs from `other`. If `node` lacks the value, returns the innermost map or
+/// list around it.
 fn first_difference<'n>(node: &'n Node, other: &'n Node) -> &'n Node {
     let comparison = compare(Some(other), Some(node), Cursor::unknown());
     let Some(change) = comparison.changes().first() else { return node };

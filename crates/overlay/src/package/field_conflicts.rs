@@ -1,4 +1,4 @@
-//! Builds conflicts of fields, with the values of each side.
+//! Builds field conflicts, with the values of `original`, `updated` and `dest`.
 
 use super::conflict::{ConflictKind, ConflictVersion, PackageConflict, excerpt_for};
 use super::manifest::Manifest;
@@ -6,7 +6,7 @@ use smp_merge::merge::Conflict;
 use smp_text::path::{FieldPath, PathElement};
 use smp_text::yaml::{Node, Value};
 
-/// Converts the conflicts of a merged manifest. The sides are the original, the updated version and dest.
+/// Converts the conflicts of a merged manifest. `sides` are the original, the updated version and dest.
 pub(super) fn field_conflicts(
     kind: ConflictKind,
     conflicts: &[Conflict],

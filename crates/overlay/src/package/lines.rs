@@ -1,6 +1,6 @@
 //! Merges three versions of a text by lines.
 //!
-//! Does not know files or their names.
+//! This module does not depend on files or their names.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub struct MarkerLabels {
 }
 
 impl MarkerLabels {
-    /// The labels of the sides of a three-way merge.
+    /// The labels of the versions in a three-way merge.
     pub const SIDES: Self = Self { dest: "dest", original: "original", updated: "updated" };
     /// git's labels.
     pub const GIT: Self = Self { dest: "ours", original: "base", updated: "theirs" };
@@ -56,7 +56,7 @@ pub(super) struct TextSides<'t> {
     pub dest: &'t str,
 }
 
-/// Merges the changes of both sides. `choice` resolves lines that both sides changed.
+/// Merges the changes of the updated version and of dest. `choice` resolves lines that both changed.
 pub(super) fn merge_lines(sides: TextSides<'_>, choice: LineChoice) -> MergedText {
     let versions = VersionsOfText::new(sides);
     let parts: Vec<_> = versions.regions.iter().flat_map(|region| versions.line_by_line(region)).collect();
@@ -113,8 +113,8 @@ impl<'t> VersionsOfText<'t> {
         Self { sides, regions: merge.regions().to_vec(), starts }
     }
 
-    /// Splits a conflict with equal line counts into single lines, so that adjacent changes do not conflict, only lines
-    /// that both sides changed.
+    /// Splits a conflict with equal line counts into single lines, so that only lines that both versions changed
+    /// conflict, but not adjacent changes.
     fn line_by_line(&self, region: &MergeRegion) -> Vec<LinePart> {
         let whole = LinePart::from_region(region);
         let count = whole.lines[0].len();

@@ -190,8 +190,8 @@ fn fields_of(map: &Map) -> impl Iterator<Item = (SmolStr, KeyValue)> {
     values.filter(|(_, value)| value.is_present()).map(|(name, value)| (name.clone(), value))
 }
 
-/// Returns true if a map has all scalars of another map, including nested maps. Directives are ignored, and lists
-/// are compared later.
+/// Returns true if a map has all scalars of another map, including nested maps. Directives and nulls are ignored, and
+/// lists are compared later.
 fn contains_scalars_of(node: &Node, map: &Map) -> bool {
     let Some(other) = node.as_map() else { return false };
     map.iter().filter(|(name, _)| !is_directive(name)).all(|(name, value)| match &value.value {

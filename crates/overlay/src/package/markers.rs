@@ -1,4 +1,4 @@
-//! Writes both sides of each conflict into the files, between conflict markers.
+//! Writes both versions of each conflict into the files, between conflict markers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -23,9 +23,9 @@ pub(super) fn find_unresolved_conflict(dest: &Package) -> Option<Diagnostic> {
     })
 }
 
-/// Returns the merged package with both sides of each conflict between markers. The parameters are the results of three
-/// merges, each with all conflicts resolved in favor of the version after which the parameter is named. Outside of
-/// conflicts, `dest` and `updated` are equal.
+/// Returns the merged package with both versions of each conflict between markers. The parameters are the results of
+/// three merges, each with all conflicts resolved in favor of the version after which the parameter is named. Outside
+/// of conflicts, `dest` and `updated` are equal.
 pub(super) fn with_conflict_markers(
     [original, dest]: [&ChangedPackage; 2],
     updated: ChangedPackage,

@@ -64,7 +64,7 @@ pub struct PackageMerge3<'p> {
     pub origins: OriginRecording,
 }
 
-/// The matched manifests of the three versions.
+/// The matched manifests of `original`, `updated` and `dest`.
 struct MatchedPackages<'p> {
     form: Layout,
     plain: PlainPaths<'p>,
@@ -132,7 +132,7 @@ impl<'p> PackageMerge3<'p> {
         self.apply_decisions(&paired, decisions, choice)
     }
 
-    /// Merges the packages and writes both sides of each conflict between markers.
+    /// Merges the packages and writes both versions of each conflict between markers.
     ///
     /// # Errors
     /// The errors of [`merge3_packages`].
@@ -145,7 +145,7 @@ impl<'p> PackageMerge3<'p> {
         }
         let mut updated = self.decide(&paired, ConflictPolicy::Updated)?;
         for (dest, updated) in dest.iter_mut().zip(&mut updated).filter(|(d, u)| d.fate == u.fate) {
-            // The text is the same for either side.
+            // The text is the same for either version.
             dest.clear_conflicts();
             updated.clear_conflicts();
         }

@@ -1,6 +1,7 @@
-//! Attributes each part of a three-way merge result that differs from the original to a side.
+//! Attributes each part of a three-way merge result that differs from the original to the updated version, to dest, or
+//! to both.
 //!
-//! Does not depend on how the sides are merged: only the result is compared.
+//! Does not depend on the merge: only the result is compared.
 
 use std::path::PathBuf;
 
@@ -44,14 +45,14 @@ pub struct ChangeOrigin {
     pub dest: Option<Span>,
 }
 
-/// The side that made a change.
+/// The version that made a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OriginSide {
     /// The updated version.
     Updated,
     /// The dest version.
     Dest,
-    /// Both sides made the same change, or each changed a part of a value that is reported as a whole, such as a
+    /// Both versions made the same change, or each changed a part of a value that is reported as a whole, such as a
     /// list without merge keys.
     Both,
 }
@@ -67,7 +68,7 @@ impl OriginSide {
         }
     }
 
-    /// Returns the side that the value of the result comes from.
+    /// Returns the version that the value of the result comes from.
     pub(super) fn from_result<T: PartialEq>(updated: &T, dest: &T, result: &T) -> Self {
         match (updated == result, dest == result) {
             (true, false) => Self::Updated,
@@ -77,7 +78,7 @@ impl OriginSide {
     }
 }
 
-/// A merged manifest. The sides are the original, the updated version and dest.
+/// A merged manifest. `sides` are the original, the updated version and dest.
 pub(super) struct MergedManifest<'m> {
     pub sides: [Option<&'m Manifest<'m>>; 3],
     pub result: Option<&'m Node>,
@@ -119,7 +120,7 @@ impl OriginWalk<'_> {
         if result == original {
             return;
         }
-        // A new value is reported as a whole unless both sides contributed to it.
+        // A new value is reported as a whole unless both versions contributed to it.
         let is_of_one = original.is_none() && (result == updated || result == dest);
         match result.map(|node| &node.value) {
             Some(Value::Map(_)) if !is_of_one => {

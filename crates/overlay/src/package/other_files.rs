@@ -105,7 +105,7 @@ pub(super) enum FileChoice {
 }
 
 impl FileChoice {
-    /// Returns the side that is used.
+    /// Returns the version that is used.
     fn taken(self) -> ConflictSide {
         if self == Self::Updated { ConflictSide::Updated } else { ConflictSide::Dest }
     }
@@ -191,7 +191,8 @@ pub(super) fn merge3_files(
     merged
 }
 
-/// Merges the plain files of the source over those of dest. The source's files take precedence.
+/// Merges the plain files of the source over those of dest. The source's files take precedence, except at paths with
+/// symlinks.
 pub(super) fn merge2_files(
     source: &Package,
     dest: &Package,
@@ -292,7 +293,7 @@ impl FileSides<'_> {
         if files.any(|file| file.is_secret()) { Excerpt::Hidden } else { Excerpt::Shown }
     }
 
-    /// Resolves a file that one side removed and the other changed.
+    /// Resolves a file that the updated version or dest removed and the other one changed.
     fn removed_on_one_side(self, kind: ConflictKind, choice: FileChoice) -> FileOutcome {
         let conflict = PackageConflict::for_files(kind, self.versions(), choice.taken(), self.excerpt());
         let whole = FileOutcome::from_file(self.dest.or(self.updated));
@@ -314,7 +315,7 @@ impl FileSides<'_> {
 
     fn both(self, updated: PlainFile<'_>, dest: PlainFile<'_>, choice: FileChoice) -> FileOutcome {
         let original = self.original;
-        // A new file is executable if either side made it executable.
+        // A new file is executable if it is executable in either version.
         let executable = match original {
             Some(original) if original.executable == dest.executable => updated.executable,
             Some(_) => dest.executable,
@@ -375,8 +376,8 @@ pub struct PlainMerge {
     pub conflicts: usize,
 }
 
-/// Merges three versions of a file by lines, with markers around conflicts. If both sides changed a binary file,
-/// dest's version is kept.
+/// Merges three versions of a file by lines, with markers around conflicts. If the updated version and dest both
+/// changed a binary file, dest's version is kept.
 #[must_use]
 pub fn merge3_plain([original, updated, dest]: [&[u8]; 3], words: MarkerLabels) -> PlainMerge {
     let file = |content| {

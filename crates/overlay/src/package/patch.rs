@@ -48,7 +48,7 @@ pub struct PackagePatchOptions {
     pub selection: ManifestSelection,
     /// Schema definition used for manifests without a kind.
     pub type_name: Option<String>,
-    /// How strategic merge patches for custom resources are handled under the API server's rules.
+    /// The handling of strategic merge patches for custom resources under the API server's rules.
     pub custom_kinds: CustomKinds,
     /// Returns true if kustomizations have a field of this name. Their schema only has the lists that merge by keys or as
     /// sets.
@@ -75,7 +75,7 @@ impl PackagePatchOptions {
     }
 }
 
-/// How strategic merge patches for custom resources are handled.
+/// The handling of strategic merge patches for custom resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CustomKinds {
     /// Rejected, as by the API server.
@@ -189,7 +189,8 @@ impl TargetedPatch {
         let server = server.unwrap_or_default();
         let mut reported = FxHashSet::default();
         let lost_by_server_rules = server.lost.iter().filter(|lost| !overlay.kept.contains(&lost.span));
-        // Under the API server's rules, the entry of the patch may be merged into another one, and be lost with it.
+        // The API server's rules may merge an entry of the patch into another entry. If that entry is lost, only the
+        // overlay rules show that the entry of the patch is lost, too.
         let lost_by_overlay_rules = overlay.lost.iter().filter(|lost| {
             is_refused || lost.span.source == self.source && !server.kept.contains(&lost.span)
         });

@@ -13,7 +13,7 @@ use smp_text::source::Span;
 pub(super) struct PlainPaths<'p> {
     /// Files that are merged without being parsed.
     pub merged: BTreeSet<&'p Path>,
-    /// Files that remain as in dest, because a side has a symlink at the path.
+    /// Files that remain as in dest, because a package has a symlink at the path.
     pub symlinked: BTreeSet<&'p Path>,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn select_plain_files<'p>(
     plain
 }
 
-/// Warns of files that are not merged because a side has a symlink at the path.
+/// Warns about files that are not merged because a package has a symlink at the path.
 pub(super) fn symlink_warnings(plain: &PlainPaths<'_>) -> Vec<Diagnostic> {
     let warnings = plain.symlinked.iter().map(|path| {
         let message = format!("{} is not merged: one version has a symlink there", path.display());

@@ -56,7 +56,7 @@ pub struct PackageFile {
     pub path: PathBuf,
     /// Text of the file.
     pub text: Arc<str>,
-    /// How the text was parsed.
+    /// The rules by which the text was parsed.
     pub reading: Reading,
     /// Documents with comments; empty documents are null.
     pub documents: Vec<Node>,

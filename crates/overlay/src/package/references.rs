@@ -1,5 +1,5 @@
-//! Warns about references of kustomizations that a merge broke. After a merge, the file of an entry or the entry of a
-//! file may be missing. `build` would not report the latter.
+//! Warns about references of kustomizations that a merge broke. After a merge, an entry may refer to a missing file, or
+//! a file may have no entry. `build` does not report files without an entry.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -14,7 +14,7 @@ use smp_text::yaml::{Node, ParseOptions, parse_documents};
 /// Paths listed by kustomizations, each with one kustomization that lists it.
 type ListedPaths = BTreeMap<PathBuf, PathBuf>;
 
-/// Warns of references between kustomizations and files that the merge broke.
+/// Warns about references that the merge broke between kustomizations and files.
 pub(super) fn broken_references(
     updated: &Package,
     dest: &Package,
@@ -83,8 +83,8 @@ fn missing_files<'p>(
     missing.filter(|(path, _)| !dest.listed.contains_key(*path) || dest.has(path))
 }
 
-/// Returns the files that no kustomization lists after the merge, although one of dest listed them, or one of `updated`
-/// that adds them.
+/// Returns the files that no kustomization lists after the merge, although only one of `updated` and `dest` has them
+/// and a kustomization in it lists them.
 fn unlisted_files<'p>(
     updated: &'p PackagePaths,
     dest: &'p PackagePaths,

@@ -50,7 +50,7 @@ pub struct Generated {
 /// The width of a base64 line.
 const WIDTH: usize = 70;
 
-/// Encodes bytes as base64 lines that each end with a line break. Text that fits into one line gets no line
+/// Encodes bytes as base64 lines that each end with a line break. Text that is shorter than one line gets no line
 /// break.
 pub(crate) fn base64_lines(bytes: &[u8]) -> String {
     let encoded = STANDARD.encode(bytes);

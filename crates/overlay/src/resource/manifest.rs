@@ -74,7 +74,7 @@ impl Resource {
     /// Creates a resource from a manifest, which must be a map with a kind and a name.
     ///
     /// # Errors
-    /// The manifest is not a map, or has no `kind` or no `metadata.name`.
+    /// The manifest is not a map, has no `kind`, or has no `metadata.name` and is not a list.
     pub fn new(node: Node, schema: &Schema) -> Result<Self> {
         let help = "every manifest needs `apiVersion`, `kind` and `metadata.name`";
         Self::checked(node, schema, ("resource", help))

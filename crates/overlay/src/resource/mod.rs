@@ -1,7 +1,7 @@
 //! Resources: manifests with an identity, sets of resources, and selectors.
 //!
-//! This module knows the identity of a manifest and the location of its name, labels and annotations. It does
-//! not depend on kustomizations or transformers.
+//! This module depends on the identity of a manifest and the location of its name, labels and annotations. It does not
+//! depend on kustomizations or transformers.
 
 mod absorb;
 mod build_annotations;

@@ -1,9 +1,9 @@
 //! The cache of schemas fetched from servers: compiled graphs, addressed by the server's own hash of the
 //! document.
 //!
-//! Entries never change, so clusters share them. A small record per server contains its hashes and the time they
-//! were fetched, so that the cache also works without network access. Everything is written to a temporary file
-//! and renamed. Unreadable files are removed and ignored. Does not know how documents are fetched.
+//! Entries never change, so clusters share them. A small record per server contains its hashes and the time they were
+//! fetched, so that the cache also works without network access. Everything is written to a temporary file and renamed.
+//! Unreadable files are removed and ignored. This module does not depend on the way in which documents are fetched.
 
 mod inventory;
 
@@ -108,7 +108,7 @@ impl ServerIndex {
 }
 
 impl SchemaCache {
-    /// Opens the cache below a root directory of all caches, by default that of the user.
+    /// Opens the schema cache in `root`, the directory of all caches. The default is the cache directory of the user.
     ///
     /// Returns `None` if there is no such directory, for example for users without a home. Creates nothing yet.
     #[must_use]

@@ -113,8 +113,9 @@ impl fmt::Debug for SchemaChain {
 impl SchemaChain {
     /// Creates the chain for a value of `--schema`.
     ///
-    /// The order for `auto` is: types of the overlay, embedded schema, cluster, cache. A chosen source is queried after
-    /// the types of the overlay. Kinds that it does not define are looked up in the embedded schema.
+    /// The order for `auto` is: types of the overlay, embedded schema, cluster, cache. The cluster and the cache are
+    /// not used if the links are `hermetic`. A chosen source is queried after the types of the overlay. Kinds that it
+    /// does not define are looked up in the embedded schema.
     pub fn new(choice: &SchemaChoice, links: ChainSources) -> Result<Self> {
         let ChainSources { overlay_types: pins, file, cache, server, live, on_failure, offline, hermetic } =
             links;

@@ -12,7 +12,7 @@ use smp_text::yaml::{Map, Node};
 /// Generates a ConfigMap. UTF-8 text goes to `data`, other bytes to `binaryData` as base64.
 ///
 /// # Errors
-/// The name is missing, a source is malformed, a file cannot be read, or a key occurs twice.
+/// The name is missing, `type` is set, a source is malformed, a file cannot be read, or a key occurs twice.
 pub fn config_map(
     args: &GeneratorArgs,
     global: Option<&GeneratorOptions>,

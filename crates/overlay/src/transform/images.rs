@@ -67,7 +67,8 @@ const CONTAINERS: [&str; 2] = ["containers", "initContainers"];
 /// The kind that contains definitions of resources instead of resources.
 const DEFINITION: &str = "CustomResourceDefinition";
 
-/// Changes images, first in all container lists at any depth, then in the fields of `specs`.
+/// Changes images, first in all container lists at any depth, then in the fields of `specs`. CustomResourceDefinitions
+/// are not changed.
 ///
 /// As in kustomize 5.8, an image that is in both is changed twice, so that a tag suffix is appended twice.
 ///

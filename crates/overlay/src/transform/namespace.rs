@@ -35,7 +35,8 @@ pub enum SubjectMode {
     NoSubjects,
 }
 
-/// Sets the namespace of all namespaced resources, and the fields of `specs`.
+/// Sets the namespace of all namespaced resources, and the fields of `specs`. Resources from helm charts are not
+/// changed.
 ///
 /// The old IDs are stored as former IDs, so that references are updated.
 ///
@@ -129,7 +130,7 @@ fn set_in_resource(resource: &mut Resource, config: &Namespace, fields: &Namespa
         .visit(resource, Create::Scalar(Tag::Str), &mut |field| set_namespace(field, config))
 }
 
-/// Sets `metadata.namespace`, and creates it if it is missing.
+/// Sets `metadata.namespace`, and creates it if it is missing. With `unset_only`, an existing namespace is kept.
 fn set_in_metadata(node: &mut Node, config: &Namespace) -> Result<()> {
     let Some(metadata) = node.get_mut("metadata") else { return Ok(()) };
     let (span, found) = (metadata.span(), metadata.type_name());

@@ -54,8 +54,8 @@ impl SortOptions {
 /// Sorts the resources.
 ///
 /// # Errors
-/// The options contradict each other, or two resources have the same ID. Ids are checked for any order, because a
-/// prefix or patch can make them equal.
+/// The options lack `order` or contradict each other, or two resources have the same ID. Ids are checked for any order,
+/// because a prefix or patch can make them equal.
 pub fn sort(set: &mut ResourceSet, options: &SortOptions) -> Result<()> {
     set.check_ids()?;
     let legacy = options.legacy_sort_options.as_ref();

@@ -43,7 +43,7 @@ impl ValueAdd {
     /// Adds the targets of the file in `targetFilePath`. `root` is the default value.
     ///
     /// # Errors
-    /// The file cannot be read, there are no targets, or a target has no field.
+    /// The file cannot be read, there are no targets, or a target has no field or a negative position.
     pub fn load_targets(mut self, root: &str, files: &dyn Files, sources: &SourceMap) -> Result<Self> {
         let trimmed = self.value.trim();
         self.value.value = if trimmed.is_empty() { root } else { trimmed }.to_string();

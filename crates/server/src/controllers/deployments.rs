@@ -163,7 +163,7 @@ impl State {
         self.update_as(DEPLOYMENTS, changed, "status");
     }
 
-    /// If the rollout is complete, deletes the oldest ReplicaSets beyond the history limit.
+    /// Deletes the oldest unused ReplicaSets beyond the history limit.
     fn clean_up(&mut self, deployment: &Value) {
         let limit = deployment.pointer("/spec/revisionHistoryLimit").and_then(Value::as_u64).unwrap_or(10);
         let sets = self.controlled(REPLICA_SETS, deployment);

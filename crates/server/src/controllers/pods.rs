@@ -29,7 +29,7 @@ impl State {
         }
     }
 
-    /// Assigns a Pod to a node, unless scheduling gates prevent this.
+    /// Assigns a Pod to a node, unless it has scheduling gates or all nodes are unschedulable.
     fn schedule(&mut self, pod: &Value) {
         if pod["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty()) {
             return;

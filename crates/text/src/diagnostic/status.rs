@@ -133,7 +133,7 @@ fn code_status(code: Code) -> (u16, &'static str) {
         Code::Unsupported => (501, "NotImplemented"),
         Code::Remote => (503, "ServiceUnavailable"),
         Code::NotReady | Code::CommandTimeout => (504, "Timeout"),
-        // Invalid values. Also codes that only warnings have, which never become a failure status.
+        // Invalid values, and codes that only warnings have, which never become a failure status.
         _ => (422, "Invalid"),
     }
 }

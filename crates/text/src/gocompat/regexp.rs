@@ -21,8 +21,8 @@ const NAMED_CLASSES: [&str; 14] = [
 /// Compiles a regular expression in Go syntax.
 ///
 /// # Errors
-/// Go rejects the pattern; the error is the reason. Also, a repetition directly follows flags, as in `a(?i)*`, which Go
-/// applies to the expression before the flags.
+/// Go rejects the pattern (the error is the reason), the expression is too large, or a repetition directly follows
+/// flags, as in `a(?i)*`. Go applies such a repetition to the expression before the flags.
 pub fn compile(pattern: &str) -> Result<Regex, String> {
     static KNOWN: Known<Result<Regex, String>> = Known::new();
     KNOWN.get(pattern, compile_new)

@@ -93,7 +93,7 @@ fn push_url(out: &mut String, url: &str) {
     // These characters end the host, but a password may contain them unescaped.
     let may_have_user = authority.contains(':') || rest.starts_with(['?', '#']);
     match authority.rsplit_once('@') {
-        // A user without a password is only shown for ssh, where it is usually `git`.
+        // A user without a password is only shown if it is `git`, or for ssh.
         Some((user, host)) if !user.contains(':') && (user == "git" || out.ends_with("ssh://")) => {
             out.extend([user, "@", host]);
         }

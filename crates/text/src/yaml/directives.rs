@@ -5,12 +5,12 @@ use crate::source::{SourceId, SourceMap, Span};
 use crate::yaml::events::bom_length;
 use crate::yaml::node::{Entry, Node, Value};
 
-/// How kustomize v5.8 splits a text into documents before it parses them.
+/// The rule by which kustomize v5.8 splits a text into documents before it parses them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DocumentSplit {
     /// The text is not split, as for kustomizations.
     None,
-    /// The text is split at each `---`, as for manifests and patches. A directive is then in a separate document,
+    /// The text is split at each `---`, as for manifests and patches. Thus a directive is in a separate document,
     /// without a `---`.
     AtSeparators,
 }

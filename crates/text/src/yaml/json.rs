@@ -1,6 +1,6 @@
 //! Prints nodes as JSON, byte for byte like Go's `encoding/json`.
 //!
-//! kustomize hashes this JSON for name suffixes, and `kubectl -o json` prints it. This module does not know YAML
+//! kustomize hashes this JSON for name suffixes, and `kubectl -o json` prints it. This module does not depend on YAML
 //! syntax. `scalar` resolves the types of scalars.
 
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ use crate::gocompat::json::{write_float, write_string};
 /// Numbers are written by value (`0x1F` is `31`, `1.0` is `1`), and plain dates as RFC 3339 strings.
 ///
 /// # Errors
-/// A value is infinity or NaN; the error has its location and field path. Also, the tree is nested too deeply.
+/// A value is infinity or NaN (the error has its location and field path), or the tree is nested too deeply.
 pub fn to_json(node: &Node) -> Result<String> {
     let mut out = String::new();
     write_json(node, &mut out)?;

@@ -1,6 +1,6 @@
 //! Consecutive JSON objects without `---` between them.
 //!
-//! `jq` prints such texts, and kubectl reads them. This module does not know YAML.
+//! `jq` prints such texts, and kubectl reads them. This module does not depend on YAML.
 
 use serde::de::IgnoredAny;
 

@@ -1,6 +1,6 @@
 //! Formats floats as go-yaml v2 prints numbers that it decoded from JSON.
 //!
-//! This module does not know nodes.
+//! This module does not depend on nodes.
 
 use crate::gocompat::strconv::{format_float, format_float_fixed};
 

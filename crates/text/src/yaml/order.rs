@@ -1,6 +1,6 @@
 //! The sort orders of printed fields: go-yaml's natural order and the order by bytes.
 //!
-//! This module does not know how fields are printed.
+//! This module does not depend on the printing of fields.
 
 use std::cmp::Ordering;
 

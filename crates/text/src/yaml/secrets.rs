@@ -188,7 +188,7 @@ impl Marker<'_, '_> {
         }
     }
 
-    /// Marks a text that is the value of a scalar.
+    /// Marks the secrets in a document that is embedded in a scalar.
     fn inner(&mut self, node: &Node, target: Option<&str>) {
         let (Some(value), range) = (node.scalar_text(), range(node)) else { return };
         let mut inner = vec![false; value.len()];

@@ -92,7 +92,7 @@ fn selector(subject: Subject<'_>, violations: &mut RuleViolations) {
 }
 
 /// Checks that the labels of the Pod template contain those of a ReplicationController's selector. Without a selector,
-/// the API server uses the labels of the template, which must not be empty then.
+/// the API server uses the labels of the template, so the template must have labels.
 fn plain_selector(subject: Subject<'_>, violations: &mut RuleViolations) {
     let labels = template_labels(subject);
     if subject.map("selector").next().is_none() && labels.is_none_or(Map::is_empty) {

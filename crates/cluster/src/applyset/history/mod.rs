@@ -26,8 +26,8 @@ use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 use smp_text::yaml::Node;
 use store::{HistoryStore, chunk_count};
 
-/// Records the applied objects as a new revision, unless the last revision has the same content. Returns the reason if
-/// the server does not accept the revision.
+/// Records the applied objects as a new revision, unless the history is disabled or the last revision has the same
+/// content. Returns the reason if the set has no namespace for its history, or if the server rejects a request.
 ///
 /// # Errors
 /// The server does not respond.

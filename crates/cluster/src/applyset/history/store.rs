@@ -179,7 +179,7 @@ impl HistoryStore<'_> {
         })
     }
 
-    /// Reads the content of a revision. Returns `None` if a chunk is missing.
+    /// Reads the content of a revision. Returns `None` if a chunk is missing or malformed.
     pub(super) async fn read(&self, revision: &Revision) -> Result<Option<Vec<u8>>> {
         let mut content = Vec::new();
         for index in 0..revision.chunks {
@@ -209,7 +209,7 @@ fn annotations(revision: &Revision) -> Map<String, Value> {
     all
 }
 
-/// Returns the number of Secrets that content of a size needs.
+/// Returns the number of Secrets needed for content of `size` bytes.
 pub(super) fn chunk_count(size: usize) -> usize {
     size.div_ceil(CHUNK_SIZE).max(1)
 }

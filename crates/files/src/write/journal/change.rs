@@ -11,7 +11,7 @@ pub struct FileChange<'c> {
     pub path: &'c Path,
     /// The new content, or `None` to remove the file.
     pub content: Option<&'c [u8]>,
-    /// The executable bit, or `None` to keep that of the existing file. A new file is not executable then.
+    /// The executable bit, or `None` to keep that of the existing file. In that case, a new file is not executable.
     pub executable: Option<bool>,
     /// The expected current file. A file that was changed in the meantime is not overwritten.
     pub expected: Expected<'c>,

@@ -53,7 +53,7 @@ pub(super) struct ListedChange {
     pub new: Option<String>,
 }
 
-/// How a file is changed.
+/// The method by which a file is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum ChangeMode {

@@ -42,7 +42,8 @@ pub const JOURNAL: &str = ".kubectl-smp-journal";
 /// with several hard links keeps them.
 ///
 /// # Errors
-/// A file cannot be written or removed, is read-only, or is outside of the directory. No file is changed then.
+/// A file cannot be written or removed, is read-only, is outside of the directory, has two changes, or is not in the
+/// expected state. In that case, no file is changed.
 pub fn change_files(directory: &Path, changes: &[FileChange<'_>]) -> Result<()> {
     if changes.is_empty() {
         return Ok(());

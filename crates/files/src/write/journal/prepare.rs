@@ -90,7 +90,8 @@ pub(super) struct Plan<'c> {
 /// Resolves the paths of all changes, before anything is written.
 ///
 /// # Errors
-/// A file is read-only, is outside of the directory, is not a regular file, or has two changes.
+/// A file is read-only, is outside of the directory, is not a regular file, has two changes, or is not in the expected
+/// state.
 pub(super) fn plan<'c>(changes: &'c [FileChange<'c>], root: &Path) -> Result<Plan<'c>> {
     let mut plan = Plan { changes: Vec::with_capacity(changes.len()), directories: Vec::new() };
     let mut created = FxHashSet::default();

@@ -56,7 +56,8 @@ fn deleted(old: &Node) -> Option<Danger> {
         .iter()
         .any(|one| text(Some(one)).is_some_and(|name| name.starts_with("resources-finalizer.argocd")));
     let prunes = has_finalizer || FIELDS.iter().any(|path| value(path) == Some("true"));
-    // Flux deletes no objects if the deleted object is suspended or its `deletionPolicy` keeps them.
+    // Nothing is deleted if a Flux object is suspended or has `deletionPolicy: Orphan`, or if an ApplicationSet sets
+    // `preserveResourcesOnDeletion`.
     let is_kept = value(&["spec", "suspend"]) == Some("true")
         || value(&["spec", "deletionPolicy"]) == Some("Orphan")
         || value(&["spec", "syncPolicy", "preserveResourcesOnDeletion"]) == Some("true");

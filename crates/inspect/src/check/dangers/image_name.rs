@@ -45,7 +45,8 @@ impl<'i> ImageName<'i> {
             && !self.tag.is_some_and(|tag| tag.contains(|c: char| c.is_ascii_digit() || c == '$'))
     }
 
-    /// Returns the major version of the tag: the number before the first dot, with or without the prefix `v`.
+    /// Returns the major version of the tag: the number at its start, with or without the prefix `v`. Returns `None` if
+    /// the tag seems to begin with a hash or a date.
     #[must_use]
     pub fn major(&self) -> Option<u64> {
         let tag = self.tag?;

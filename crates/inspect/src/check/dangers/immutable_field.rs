@@ -119,7 +119,8 @@ fn with_defaults(node: &Node) -> Node {
     Node::from(&json)
 }
 
-/// Returns the paths of the fields of a map that differ, or an empty path if the whole value differs.
+/// Returns the names of the fields of a map that differ, except those in `mutable`. If `mutable` is empty, compares the
+/// whole values and returns `None` for a difference.
 fn changed_fields([old, new]: [Option<&Node>; 2], mutable: &[&str]) -> Vec<Option<String>> {
     if mutable.is_empty() {
         return if old == new { Vec::new() } else { vec![None] };

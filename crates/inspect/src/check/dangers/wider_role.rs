@@ -47,7 +47,8 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     let mut added: Vec<Permission> = permissions(Some(new));
     added.retain(|one| !old.iter().any(|known| covers(known, one)));
     if object.old.is_none() || is_label_added {
-        // A new role is a danger only if it allows everything, or adds access to Secrets to another role.
+        // A new role is a danger only if it allows all verbs or all resources, or adds access to Secrets to another
+        // role.
         added.retain(|[verb, resource, ..]| {
             verb == "*" || resource == "*" || (is_label_added && resource == "secrets")
         });

@@ -113,7 +113,8 @@ fn is_cluster_wide(kind: &str) -> bool {
     matches!(kind, "ClusterRole")
 }
 
-/// Returns true if a StatefulSet creates the referenced PersistentVolumeClaim for one of its Pods.
+/// Returns true if a StatefulSet may create the referenced PersistentVolumeClaim for one of its Pods: the name of the
+/// claim contains that of the set.
 fn is_claimed(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> bool {
     reference.kind == "PersistentVolumeClaim"
         && objects
@@ -175,8 +176,8 @@ fn elsewhere(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<S
     near.or_else(first).cloned()
 }
 
-/// Returns the kind of a scalable object with the name, if the kind in the reference cannot be scaled or has no such
-/// object.
+/// Returns the kind of a scalable object that has the name in the reference. The kind in the reference must be
+/// scalable, or a misspelling of such a kind.
 fn other_kind(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<&'static str> {
     let kind = reference.kind.as_str();
     let is_scaled = SCALED.contains(&kind) || nearest_name(kind, &SCALED).is_some();

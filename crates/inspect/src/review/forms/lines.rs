@@ -96,7 +96,7 @@ pub fn short_values(old: Option<&Node>, new: Option<&Node>) -> [String; 2] {
 }
 
 /// Returns the changed lines of a long text with several lines, with the headers of their hunks. Returns `None` if one
-/// of the values is not a string, or if both are short.
+/// of the values is not a scalar, if neither has several lines, or if both are short.
 #[must_use]
 pub fn line_diff(old: Option<&Node>, new: Option<&Node>) -> Option<Vec<String>> {
     let texts = [old?.scalar_text()?.to_string(), new?.scalar_text()?.to_string()];

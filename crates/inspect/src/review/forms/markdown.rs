@@ -113,7 +113,7 @@ fn blocks(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<Block> {
     blocks
 }
 
-/// Returns the blocks about all targets.
+/// Returns the blocks that are not about a single target: the summary, the dangers, and the changes of many objects.
 fn common_blocks(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<String> {
     let mut blocks = vec![format!("## {}\n", escaped_markdown(&summary(review)))];
     let dangers: Vec<String> = danger_rows(review, renderer);

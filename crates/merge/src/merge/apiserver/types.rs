@@ -24,7 +24,7 @@ pub(crate) fn check_known(kind: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
         .help("use a JSON merge patch, or the overlay dialect, which needs no schema"))
 }
 
-/// Returns the schema of a field that is merged. The API server does not know free-form objects.
+/// Returns the schema of a field that is merged. The API server does not support free-form objects here.
 ///
 /// # Errors
 /// The type has no such field.
@@ -46,7 +46,7 @@ pub(crate) fn declared_field<'s>(
 /// Returns the schema of a list that is merged.
 ///
 /// # Errors
-/// The errors of [`declared`]. Also, the field is not a list.
+/// The errors of [`declared`], or the field is not a list.
 pub(crate) fn declared_list<'s>(
     parent: Cursor<'s>,
     name: &str,

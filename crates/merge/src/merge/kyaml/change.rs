@@ -5,8 +5,8 @@
 
 use smp_text::yaml::{Key, Meta, Node, Resolved, Style, Tag, Value, resolve_plain};
 
-/// Returns true if a scalar has another text in the updated version than in the original. If dest still has the
-/// original value, changed comments are also a change.
+/// Returns true if a scalar has another text in the updated version than in the original. If dest is absent or still
+/// has the original value, changed comments and tags are also a change.
 pub(super) fn scalar_changed(original: &Node, updated: &Node, dest: Option<&Node>) -> bool {
     let untouched = dest.is_none_or(|dest| same_print(dest, original));
     untouched && !same_print(original, updated) || original.scalar_text() != updated.scalar_text()

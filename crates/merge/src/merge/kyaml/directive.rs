@@ -8,7 +8,7 @@ use smp_text::yaml::{Map, Node};
 /// Removes the directive from a map and returns it.
 ///
 /// # Errors
-/// The value is unknown. The map is not changed then.
+/// The value is unknown. In that case the map is not changed.
 pub(super) fn take_from_map(map: &mut Map, trail: &Trail<'_>) -> Result<Action> {
     let Some(action) = action(map, trail)? else { return Ok(Action::Merge) };
     map.remove(PATCH);

@@ -42,11 +42,11 @@ pub(super) struct ListMerge<'k> {
 pub(super) struct Visit<'t> {
     tuple: &'t [SmolStr],
     found: Option<usize>,
-    /// The spans of the keys before the merge, from the first side with the tuple's text.
+    /// The spans of the keys before the merge, from the first input that has the tuple's text.
     spans: Vec<Span>,
 }
 
-/// The list of a side that is only searched.
+/// The list of an input that is only searched.
 pub(super) struct Lookup<'k> {
     table: KeyTexts<'k>,
     list: Sequence,
@@ -88,7 +88,7 @@ impl<'k> ListMerge<'k> {
         Self { nodes: dest, table, dest: list, results, record: put, trail }
     }
 
-    /// Returns the visit of a tuple with the matching entry of dest. `others` are the entries of the other sides.
+    /// Returns the visit of a tuple with the matching entry of dest. `others` are the entries of the other inputs.
     pub(super) fn visit<'t>(
         &mut self,
         tuple: &'t [SmolStr],

@@ -67,7 +67,7 @@ impl<'n, T> Others<'n, T> {
     }
 }
 
-/// The kind of a value that is copied from one side and not merged.
+/// The kind of a value that is copied from one input and not merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Leaf {
     Scalar,
@@ -136,7 +136,7 @@ impl<'s> Merge3<'s> {
         self.options.conflicts == ConflictPolicy::Dest
     }
 
-    /// Records a conflict if both sides changed a value differently.
+    /// Records a conflict if `updated` and `dest` changed a value differently.
     fn conflict(
         &mut self,
         dest: Option<&Node>,
@@ -159,7 +159,8 @@ impl<'s> Merge3<'s> {
         self.conflicts.last_mut()
     }
 
-    /// Returns the decision on a map or list that one side has removed: it is removed, or remains as in dest.
+    /// Returns the decision on a map or list that `updated` or `dest` has removed: it is removed, or remains as in
+    /// dest.
     fn removed(&mut self, dest: Option<&Node>, others: Others<'_>, trail: &Trail<'_>) -> Decision {
         let conflict = self.conflict(dest, others, trail).is_some();
         let stays = conflict && self.dest_wins() && present(dest).is_some();

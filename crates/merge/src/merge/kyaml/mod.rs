@@ -1,6 +1,6 @@
 //! Merges by the rules of kyaml, the library that implements kustomize's patches and kpt's merge2 and merge3.
 //!
-//! kyaml walks all sides at once, value by value. Many of its results follow from the way it looks up list entries.
+//! kyaml walks all inputs at once, value by value. Many of its results follow from the way it looks up list entries.
 //! This implementation has the same results in linear time. Types come from `schema`. Errors and conflicts are returned
 //! as data.
 //!

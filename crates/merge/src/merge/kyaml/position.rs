@@ -35,7 +35,7 @@ enum TypeSource<'s> {
     Comment(Rc<Json>),
 }
 
-/// How a list is merged.
+/// The rule by which a list is merged.
 #[derive(Debug)]
 pub(super) enum ListRule<'s> {
     /// As one value, which is replaced.
@@ -58,7 +58,7 @@ impl ListRule<'_> {
     /// Returns the keys that identify entries.
     ///
     /// # Errors
-    /// The sides of a list of unknown type have no common key.
+    /// The inputs of a list of unknown type have no common key.
     pub(super) fn keys(&self, sides: &[&[Node]], candidates: &[SmolStr], trail: &Trail<'_>) -> Result<Keys> {
         Ok(match self {
             Self::Tuples(keys) => keys.clone(),
@@ -175,7 +175,7 @@ impl<'s> Position<'s> {
         }
     }
 
-    /// Returns how the list with these `sides` merges. `patch` is the side of the patch, if any.
+    /// Returns the rule by which the lists in `sides` merge. `patch` is the list of the patch, if any.
     ///
     /// For lists of unknown type, this depends on whether the entries have a key that may be inferred.
     pub(super) fn list_rule(

@@ -66,7 +66,8 @@ pub(super) fn quote_yaml11_values(node: &mut Node) {
     }
 }
 
-/// Returns the key of a list entry as a scalar, from the text by which the entry was matched. Numbers become strings.
+/// Returns the key of a list entry as a scalar, from the text by which the entry was matched. Numbers, booleans and
+/// null become strings.
 pub(super) fn key_scalar(text: &str) -> Node {
     let mut node = Node::plain(text);
     if parse_yaml_1_1_bool(text).is_some()

@@ -4,8 +4,7 @@
 
 use smp_text::yaml::{Entry, Key, Map, Meta, Node, Value, is_unchanged};
 
-/// Returns dest, for an updated version with the same data as the original. A line comment is that of the updated
-/// version if dest still has the original one.
+/// Returns `dest` with the line comments that only `updated` changed.
 pub(super) fn with_updated_comments(dest: &Node, original: Option<&Node>, updated: Option<&Node>) -> Node {
     let mut merged = dest.clone();
     if let (Some(original), Some(updated)) = (original, updated)
@@ -43,7 +42,7 @@ fn take_field_comments(dest: &mut Map, original: &Map, updated: &Map) {
     }
 }
 
-/// Copies the line comment of the updated version if only that version changed it.
+/// Copies the line comment of the updated version if only that version changed it. A comment that it removed is kept.
 pub(super) fn take_line_comment(dest: &mut Meta, original: &Meta, updated: &Meta) {
     let new = line(updated);
     if new.is_some() && new != line(original) && line(dest) == line(original) {

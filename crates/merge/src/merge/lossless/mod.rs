@@ -3,7 +3,7 @@
 //! The rules are those in the documentation of merge2 and merge3, applied to actual changes and with the schema. If two
 //! versions have an equal value, there is no change. The rules for maps, lists and nulls apply only to differing
 //! values. `level` aligns fields and entries, `three_way` and `two_way` merge them, `order` sorts the result, and
-//! `comments` merges its comments. This module knows nothing of kustomizations and files.
+//! `comments` merges its comments. This module does not depend on kustomizations and files.
 
 mod comments;
 mod level;

@@ -26,7 +26,7 @@ pub(super) fn for_versions(rows: &[Positions<3>], order: Option<ListOrder>) -> V
 }
 
 /// Returns the order of the entries that remain after a two-way merge: first those of dest, then those that only the
-/// updated version has.
+/// updated version has. With [`ListOrder::Prepend`], the latter come first.
 pub(super) fn for_pair<const N: usize>(rows: &[Positions<N>], order: Option<ListOrder>) -> Vec<usize> {
     let old = by_position(rows, DEST);
     let new = by_position(rows, UPDATED).into_iter().filter(|&row| rows[row][DEST].is_none());
@@ -49,7 +49,8 @@ fn by_position<const N: usize>(rows: &[Positions<N>], version: usize) -> Vec<usi
     present
 }
 
-/// Returns the rows of `base` in order. Rows that only `other` has follow their predecessor in `other`.
+/// Returns the rows of `base` in order. Rows that only `other` has follow their predecessor in `other`, or come first
+/// if they have none.
 fn interleaved<const N: usize>(rows: &[Positions<N>], base: usize, other: usize) -> Vec<usize> {
     let mut runs: Vec<Vec<usize>> = vec![Vec::new(); rows.len()];
     let mut order = Vec::with_capacity(rows.len());

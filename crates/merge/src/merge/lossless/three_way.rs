@@ -45,7 +45,7 @@ impl<'n> Versions<'n> {
         Self { original: row[ORIGINAL], updated: row[UPDATED], dest: row[DEST] }
     }
 
-    /// Returns the two sides of the merge.
+    /// Returns `updated` and `dest`.
     fn sides(self) -> [Option<&'n Node>; 2] {
         [self.updated, self.dest]
     }
@@ -56,7 +56,7 @@ impl<'n> Versions<'n> {
         [self.dest, self.updated, self.original.filter(|node| !node.is_null())]
     }
 
-    /// Returns the versions. The first one determines the apiVersion of the result.
+    /// Returns the three inputs, ordered so that the first one determines the apiVersion of the result.
     fn by_version(self) -> [Option<&'n Node>; 3] {
         let version = |node: Option<&'n Node>| node.and_then(|node| node.get("apiVersion"));
         let Self { original, updated, dest } = self;
@@ -73,18 +73,18 @@ impl<'n> Versions<'n> {
         updated.map(|updated| comments::replacing(updated, original, dest))
     }
 
-    /// Returns true if the original has the value but only one side still has it.
+    /// Returns true if the original has the value but only one of `updated` and `dest` still has it.
     fn is_removed(self) -> bool {
         self.original.is_some() && self.updated.is_some() != self.dest.is_some()
     }
 }
 
-/// The result of comparing the versions: the merged value, or the sides that changed the value.
+/// The result of comparing the inputs: the merged value, or the inputs that changed the value.
 enum Comparison {
     Resolved(Option<Node>),
     /// Only the updated version changed the value.
     UpdatedAlone,
-    /// Both sides changed the value.
+    /// Both `updated` and `dest` changed the value.
     Both,
 }
 
@@ -117,8 +117,9 @@ impl<'s> VersionMerge<'s> {
         }
     }
 
-    /// Compares the versions. If two versions are equal, the result is known. Null removes a value that both sides
-    /// changed.
+    /// Compares the versions. If two versions are equal, the result is known. If both `updated` and `dest` changed a
+    /// value and one of them is null, the value is removed, or that of dest is kept if dest takes precedence in
+    /// conflicts.
     fn compare(&mut self, versions: Versions<'_>, at: &Trail<'_>) -> Comparison {
         let Versions { original, updated, dest } = versions;
         if original == updated || updated == dest {
@@ -136,7 +137,7 @@ impl<'s> VersionMerge<'s> {
         }
         match (is_null(updated), is_null(dest)) {
             (false, false) => Comparison::Both,
-            // Neither side has a value.
+            // Neither `updated` nor `dest` has a value.
             (_, true) if updated.is_none() => {
                 Comparison::Resolved(dest.filter(|_| self.dest_wins()).cloned())
             }
@@ -164,7 +165,7 @@ impl<'s> VersionMerge<'s> {
     ) -> Option<Node> {
         let Versions { original, updated, dest } = versions;
         if original != updated && updated != dest && original != dest {
-            // Both sides differ: `compare` has already treated null as an absent value.
+            // Both `updated` and `dest` changed the value: `compare` has already treated null as an absent value.
             return resolved;
         }
         let (Some(updated), Some(dest)) = (updated, dest) else {
@@ -185,7 +186,7 @@ impl<'s> VersionMerge<'s> {
         }
     }
 
-    /// Returns a value that only one side has, without its null fields.
+    /// Returns a value that only `updated` or only `dest` has, without its null fields.
     fn without_nulls(&self, mut node: Node, value_type: ValueType<'s>) -> Node {
         let value_type = value_type.or_own_kind(&[Some(&node)], self.schema);
         let is_keyed = matches!(
@@ -263,9 +264,9 @@ impl<'s> VersionMerge<'s> {
         taken
     }
 
-    /// Merges maps. A map that one side removed and the other changed is a single conflict. If the updated version
-    /// removed it, fields added in dest are kept. If dest removed it, fields changed in the updated version are
-    /// restored. With the policy `Dest`, the result is that of dest.
+    /// Merges maps. A map that `updated` or `dest` removed and the other one changed is a single conflict, unless its
+    /// keys are free. If the updated version removed it, fields added in dest are kept. If dest removed it, fields
+    /// changed in the updated version are restored. With the policy `Dest`, the result is that of dest.
     fn map(
         &mut self,
         versions: Versions<'_>,
@@ -280,7 +281,7 @@ impl<'s> VersionMerge<'s> {
         let changes = self.fields(versions, rows, value_type, at);
         self.conflicts.truncate(known);
         if versions.dest.is_none() && changes.is_empty_collection() {
-            // The updated version only changed fields by removing them.
+            // All changes in the updated version are removals of fields.
             self.record_conflict(versions, at, ConflictSide::Dest);
             return None;
         }
@@ -380,7 +381,7 @@ fn kept_positions<T>(rows: &[Positions<3>], merged: &[Option<T>]) -> Vec<Positio
     rows.iter().zip(merged).map(|(row, merged)| merged.as_ref().map_or([None; 3], |_| *row)).collect()
 }
 
-/// Returns the style of the result: that of dest.
+/// Returns the metadata of the result: that of dest, or of the updated version if dest is absent.
 fn meta_of(versions: Versions<'_>) -> Meta {
     versions.dest.or(versions.updated).map(|node| node.meta.clone()).unwrap_or_default()
 }

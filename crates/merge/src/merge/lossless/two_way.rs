@@ -65,7 +65,8 @@ impl<'s> SourceMerge<'s> {
         }
     }
 
-    /// Returns the source's value, which replaces that of dest, and warns if the list may have lost entries.
+    /// Returns the source's value, which replaces that of dest, and warns if the list may have lost entries. Values of
+    /// different types are a conflict, for which the options determine the result.
     fn replaced(&mut self, dest: &Node, source: &Node, value_type: ValueType<'s>, at: &Trail<'_>) -> Node {
         if std::mem::discriminant(&source.value) != std::mem::discriminant(&dest.value) {
             return match self.record_conflict([Some(dest), Some(source)], at) {
@@ -150,7 +151,7 @@ impl<'s> SourceMerge<'s> {
     }
 }
 
-/// Returns the style of the result: that of dest.
+/// Returns the metadata of the result: that of dest, or of the source if dest is absent.
 fn meta_of([dest, source]: [Option<&Node>; 2]) -> Meta {
     dest.or(source).map(|node| node.meta.clone()).unwrap_or_default()
 }

@@ -164,7 +164,8 @@ impl Overlay {
         Ok(list.into_entries())
     }
 
-    /// Merges a list without keys. The result is the union of a set, or else the list of the patch.
+    /// Merges a list without keys. For a set, the result is the union of both lists. Otherwise it is the list of the
+    /// patch.
     fn merge_values(
         &mut self,
         live: List,

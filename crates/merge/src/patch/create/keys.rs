@@ -97,8 +97,9 @@ impl CreationKeys {
         self.directive.is_some() && self.names().iter().any(differs)
     }
 
-    /// Returns true if an entry loses a key that has a default. No patch of the entry can express this, because a null
-    /// key matches the first entry whose key is null. Instead, the entry is deleted and added again.
+    /// Returns true if an entry of a list with `$patchMergeKey` loses a key. If the key has a default, the entry keeps
+    /// its identity. No patch of the entry can express this, because a null key matches the first entry whose key is
+    /// null. Instead, the entry is deleted and added again.
     pub(super) fn loses_key(&self, before: &Node, after: &Node) -> bool {
         let lost = |key: &SmolStr| before.get(key).is_some() && after.get(key).is_none();
         self.directive.is_some() && self.names().iter().any(lost)

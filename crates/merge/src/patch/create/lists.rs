@@ -34,7 +34,7 @@ impl EntryDiff<'_> {
     /// Returns the patch between two lists. `inner` creates the patch between two entries.
     ///
     /// # Errors
-    /// The errors of `inner`. Also, an entry lacks its keys.
+    /// The errors of `inner`, or an entry lacks its keys.
     pub(super) fn diff(
         &self,
         original: &[Node],

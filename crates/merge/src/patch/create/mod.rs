@@ -1,6 +1,6 @@
 //! Creates strategic merge patches as kubectl does, and patches for overlays.
 //!
-//! Must not know where documents come from.
+//! This module must not depend on the origin of documents.
 
 mod apiserver;
 mod keys;

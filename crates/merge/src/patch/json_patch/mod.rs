@@ -171,15 +171,15 @@ impl JsonPatch {
         Ok(document.finish())
     }
 
-    /// Returns true if all operations but the last are `test`, and the last one changes a single location. A failure
-    /// then leaves the document unchanged.
+    /// Returns true if all operations but the last are `test`, and the last one changes a single location. In that
+    /// case, a failure leaves the document unchanged.
     pub fn only_last_changes(&self) -> bool {
         let Some((last, before)) = self.operations.split_last() else { return false };
         before.iter().all(|operation| operation.is_one_of(&["test"])) && last.is_simple()
     }
 
-    /// Returns true if there are operations and each of them changes a single location. An operation that fails then
-    /// changes nothing.
+    /// Returns true if there are operations and each of them changes a single location. In that case, an operation that
+    /// fails changes nothing.
     pub fn has_single_changes(&self) -> bool {
         !self.is_empty() && self.operations.iter().all(Operation::is_simple)
     }

@@ -94,7 +94,7 @@ impl<'d> Document<'d> {
         self.warnings.push(leniency(message, at, fix));
     }
 
-    /// Adds a warning for a `replace` of a missing field. It adds the field, whose name may be misspelled.
+    /// Adds a warning for a `replace` of a missing field. The operation adds the field, whose name may be misspelled.
     fn warn_new_field(&mut self, path: &[SmolStr], intended: Option<SmolStr>, operation: &Operation) {
         let message = format!("{} does not exist, so `replace` adds it", quoted_path(path));
         let warning = Diagnostic::warning(Code::ReplaceMissingField, message).at(operation.locations.path);

@@ -105,7 +105,8 @@ fn kind(map: &Map) -> Result<TypeKind> {
     Ok(TypeKind::from_name(name).unwrap_or_default())
 }
 
-/// Returns the type that `oneOf` or `anyOf` allow, if each alternative contains only a type.
+/// Returns the narrowest type that includes the types of all `oneOf` or `anyOf` alternatives. Alternatives without a
+/// type are ignored.
 fn alternatives(map: &Map) -> Option<TypeKind> {
     let list = ["oneOf", "anyOf"].into_iter().find_map(|word| map.get(word)?.as_list())?;
     let names = list.iter().filter_map(|alternative| alternative.get("type"));

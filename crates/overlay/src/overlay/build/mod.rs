@@ -301,8 +301,8 @@ impl TargetBuild<'_> {
     }
 
     fn directory(&mut self, tree: Arc<Tree>, path: &Spanned<String>) -> Result<Accumulated> {
-        // Origins and the namespace of charts depend on the including kustomization, and a schema set below remains in
-        // effect. In these cases the result cannot be shared.
+        // Origins and the namespace of charts depend on the including kustomization. A schema that the directory sets
+        // with `openapi` also applies to the including kustomization. In these cases the result cannot be shared.
         let depends_on_parent = self.tracker.is_active() || tree.sets_schema() || tree.has_charts();
         let Some(shared) = self.context.built_directories.filter(|_| !depends_on_parent) else {
             return self.accumulate(tree, Some(path), Accumulated::default());

@@ -155,7 +155,7 @@ fn run_transformer(
 /// Runs validators, which are transformers that must not change anything.
 ///
 /// # Errors
-/// The errors of [`transform`]. Also, a validator changes something.
+/// The errors of [`transform`], or a validator changes something.
 pub(super) fn validate(
     context: &StepContext<'_>,
     validators: &ResourceSet,

@@ -222,7 +222,7 @@ fn parts_of(
             let path = all.first().map(|entry| entry.path.as_str()).filter(|path| !path.is_empty());
             one(OutlinePartKind::Transformer, path.unwrap_or(&writer.name))
         }
-        // kustomize runs it whenever there are labels of either sort.
+        // kustomize runs the LabelTransformer of `commonLabels` even if only `labels` is set.
         T::CommonLabels if k.common_labels.is_empty() => Vec::new(),
         T::Label(_) | T::CommonLabels | T::CommonAnnotations => {
             one(OutlinePartKind::Transformer, &writer.name)

@@ -16,7 +16,8 @@ const DEFAULTS: [&str; 2] = ["LOG_TO_STDERR=true", "STRUCTURED_RESULTS=true"];
 /// Returns the arguments for docker.
 ///
 /// # Errors
-/// The function requires network access, which is not enabled, or the current user cannot be determined.
+/// The function requires network access, which is not enabled, the current user cannot be determined, or the name of
+/// the image starts with a dash.
 pub(super) fn arguments(spec: &ContainerSpec, options: &FunctionOptions, root: &Path) -> Result<Vec<String>> {
     if spec.network && !options.network {
         let message = format!("the function {} requires network access, which is not enabled", spec.image);

@@ -38,7 +38,8 @@ pub(super) fn plugin_home(variable: impl Fn(&str) -> Option<OsString>) -> Option
 /// Returns the executable of a plugin: `PLUGIN_HOME/GROUP/VERSION/LOWERCASE_KIND/KIND`.
 ///
 /// # Errors
-/// The plugin does not exist, is not executable, or is a Go plugin.
+/// There is no plugin directory, or the plugin does not exist, is not executable, has an invalid name, or is a Go
+/// plugin.
 pub(super) fn find_plugin(gvk: &Gvk, home: Option<&Path>) -> Result<PathBuf> {
     let Some(home) = home else {
         return Err(Diagnostic::error(Code::NoMatch, format!("plugin not found: {gvk}"))

@@ -19,8 +19,8 @@ impl LockFile {
     /// [`LockFile::read_schemas`].
     ///
     /// # Errors
-    /// The text is not JSON, has another version, lacks a field, or has unknown fields or duplicate entries. Also, it
-    /// has a schema of a kind built into Kubernetes.
+    /// The text is not JSON, has another version, lacks a field, or has unknown fields, duplicate entries or a schema
+    /// of a kind built into Kubernetes.
     pub fn read(sources: &SourceMap, source: SourceId) -> Result<Self> {
         let text = sources.get(source).map(|source| source.text().clone()).unwrap_or_default();
         if let Some(remotes) = parse_remotes(&text) {
@@ -37,7 +37,7 @@ impl LockFile {
     /// Reads the schemas in a lock file.
     ///
     /// # Errors
-    /// The errors of [`LockFile::read`]. Also, a schema does not match its checksum.
+    /// The errors of [`LockFile::read`], or a schema does not match its checksum.
     pub fn read_schemas(sources: &SourceMap, source: SourceId) -> Result<Vec<LockedSchema>> {
         let (values, node) = document(sources, source)?;
         let (mut schemas, mut kinds) = (Vec::new(), BTreeSet::new());

@@ -142,7 +142,7 @@ impl Cache {
         if let Some(locked) = locked.filter(|locked| *locked != commit) {
             return Err(commit_mismatch_error(spec, locked, &commit));
         }
-        // It contains the URL, including a password if there is one.
+        // `.git` contains the URL, including a password if there is one.
         staging.remove_from_content(Path::new(".git")).map_err(failed)?;
         // The commit may already be cached for another reference.
         let folder = folder(spec);

@@ -17,8 +17,8 @@ pub struct RemoteCache {
 }
 
 impl RemoteCache {
-    /// Opens the cache below a root directory of all caches, by default that of the user. Returns `None` if there is no
-    /// such directory. Creates nothing yet.
+    /// Opens the cache in `root`, the directory of all caches. The default is the cache directory of the user. Returns
+    /// `None` if there is no such directory. Creates nothing yet.
     #[must_use]
     pub fn open(root: Option<PathBuf>) -> Option<Self> {
         root.or_else(user_cache).map(|root| Self { store: Store::new(root.join("remote")) })

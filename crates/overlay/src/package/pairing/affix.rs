@@ -115,7 +115,7 @@ fn affix_splits(name: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     })
 }
 
-/// Returns the pairs in which both sides have no better or equally good candidate.
+/// Returns the pairs in which neither manifest has a better or equally good candidate.
 fn unambiguous_pairs(candidates: &[Candidate]) -> Vec<AffixPair> {
     let mut counts: FxHashMap<&(SmolStr, SmolStr), usize> = FxHashMap::default();
     for candidate in candidates {

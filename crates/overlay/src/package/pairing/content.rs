@@ -118,7 +118,7 @@ fn pair_equal(manifests: &[&Node], others: &[&Node]) -> Vec<Option<usize>> {
     manifests.iter().map(equal).collect()
 }
 
-/// Returns the pairs in which each side is the unique best match of the other.
+/// Returns the pairs in which each manifest is the unique best match of the other.
 fn best_matches(manifests: &[ManifestFeatures], others: &[ManifestFeatures]) -> Vec<(usize, usize)> {
     let shared: Vec<Vec<usize>> = manifests
         .iter()

@@ -1,9 +1,9 @@
 //! Matches the manifests of several packages.
 //!
 //! Manifests match if they have the same group, kind, namespace and name in the same file. Because files may be
-//! renamed, they also match across files if no side has the manifest twice. Renamed manifests match by their recorded
-//! upstream identity, otherwise by name, otherwise by position. Ambiguous matches are dropped. Heuristic matches never
-//! cause a deletion.
+//! renamed, they also match across files if no package has the manifest twice. Renamed manifests match by their
+//! recorded upstream identity, otherwise by name, otherwise by position. Ambiguous matches are dropped. Heuristic
+//! matches never cause a deletion.
 
 mod affix;
 mod content;
@@ -56,7 +56,7 @@ impl Layout {
 
 /// Matched manifests, and warnings about ambiguous matches.
 pub(super) struct MatchedManifests<const N: usize> {
-    /// Rows in the order of dest, then of the last side.
+    /// Rows in the order of dest, then of the last package.
     pub rows: Vec<Matched<N>>,
     pub warnings: Vec<Diagnostic>,
 }
@@ -70,7 +70,7 @@ pub(super) enum Relation {
     Unrelated,
 }
 
-/// Matches the manifests of dest, the first side, with those of the other sides. For single files the paths are
+/// Matches the manifests of dest, the first package, with those of the other packages. For single files the paths are
 /// ignored, and single documents match unless their names differ.
 ///
 /// # Errors
@@ -100,7 +100,7 @@ pub(super) fn match_manifests<const N: usize>(
     Ok(MatchedManifests { rows, warnings })
 }
 
-/// Matches the only document of each side, unless two have different names.
+/// Matches the only document of each package, unless two have different names.
 fn match_single_documents<const N: usize>(sides: [&[Manifest<'_>]; N]) -> Option<Matched<N>> {
     if sides.iter().any(|manifests| manifests.len() > 1) {
         return None;
@@ -111,7 +111,7 @@ fn match_single_documents<const N: usize>(sides: [&[Manifest<'_>]; N]) -> Option
     same.then(|| sides.map(|manifests| (!manifests.is_empty()).then_some(0)))
 }
 
-/// Position of dest among the sides. The next side is the one that dest was derived from.
+/// Position of dest among the packages. The package after it is the one that dest was derived from.
 const DEST: usize = 0;
 
 /// State of the matching.
@@ -152,7 +152,7 @@ fn identities<const N: usize>(sides: [&[Manifest<'_>]; N]) -> [Vec<Option<GroupK
     identities
 }
 
-/// Rows that may belong together, by position: rows missing on a side, and rows that only that side has.
+/// Rows that may belong together, by position: rows that a package lacks, and rows that only this package has.
 #[derive(Default)]
 struct UnmatchedRows {
     missing: Vec<usize>,
@@ -166,17 +166,17 @@ impl UnmatchedRows {
 }
 
 impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
-    /// Returns the manifest of a row from the first side that has it.
+    /// Returns the manifest of a row from the first package that has it.
     fn manifest(&self, row: usize) -> Option<&'m Manifest<'p>> {
         self.rows[row].iter().zip(self.sides).find_map(|(at, side)| side.get((*at)?))
     }
 
-    /// Returns the identity of a row.
+    /// Returns the identity of a row, which is a group of matched manifests.
     fn identity(&self, row: usize) -> Option<&GroupKindName> {
         self.rows[row].iter().zip(&self.identities).find_map(|(at, side)| side[(*at)?].as_ref())
     }
 
-    /// Returns the manifest of a row on the side that dest was derived from.
+    /// Returns the manifest of a row in the package that dest was derived from.
     fn original(&self, row: usize) -> Option<&'m Manifest<'p>> {
         self.sides[1].get(self.rows[row][1]?)
     }
@@ -185,7 +185,7 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         self.form.path(manifest.path)
     }
 
-    /// Joins two rows with disjoint sides.
+    /// Joins two rows that have manifests of different packages.
     fn join(&mut self, row: usize, other: usize) {
         let other = std::mem::replace(&mut self.rows[other], [None; N]);
         for (mine, other) in self.rows[row].iter_mut().zip(other) {
@@ -216,7 +216,7 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         Ok(())
     }
 
-    /// Joins rows with the same identity in different files, if each side has at most one.
+    /// Joins rows with the same identity in different files, if each package has at most one.
     fn match_by_identity(&mut self) {
         let mut known: FxHashMap<GroupKindName, Vec<usize>> = FxHashMap::default();
         for row in 0..self.rows.len() {
@@ -244,8 +244,8 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         self.warnings.push(ambiguous_match(new, &candidates.collect::<Vec<_>>()));
     }
 
-    /// Pairs manifests without a name or kind within files by content. First matches the sides that dest was
-    /// derived from, then dest.
+    /// Pairs manifests without a name or kind within files by content. First matches the packages that dest was derived
+    /// from, then dest.
     fn match_unnamed(&mut self) {
         type FileAndKind<'p> = (&'p Path, GroupKindName);
         let mut files: FxHashMap<FileAndKind<'_>, [Vec<usize>; N]> = FxHashMap::default();
@@ -274,12 +274,12 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         }
     }
 
-    /// Returns the node of a row from the side nearest to dest.
+    /// Returns the node of a row from the package nearest to dest.
     fn node(&self, row: &Matched<N>) -> Option<&'m Node> {
         row.iter().zip(self.sides).find_map(|(at, side)| side.get((*at)?)).map(|manifest| manifest.node)
     }
 
-    /// Matches manifests that were renamed relative to the side they were derived from.
+    /// Matches manifests that were renamed relative to the package they were derived from.
     fn match_renamed(&mut self, side: usize) {
         self.match_by_upstream_identity(side);
         let unclear = self.match_by_name(side);
@@ -295,7 +295,7 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         }
     }
 
-    /// Returns the unmatched named rows of a side.
+    /// Returns the unmatched named rows of a package.
     fn unmatched(&self, side: usize) -> UnmatchedRows {
         let mut unmatched = UnmatchedRows::default();
         for (number, row) in self.rows.iter().enumerate() {
@@ -312,8 +312,8 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         unmatched
     }
 
-    /// Joins each manifest that only a side has with the row of its upstream identity: the group, kind, namespace and
-    /// name that kpt recorded in it (`internal.kpt.dev/upstream-identifier`). Ambiguous identities join nothing.
+    /// Joins each manifest that only one package has with the row of its upstream identity: the group, kind, namespace
+    /// and name that kpt recorded in it (`internal.kpt.dev/upstream-identifier`). Ambiguous identities join nothing.
     fn match_by_upstream_identity(&mut self, side: usize) {
         let unmatched = self.unmatched(side);
         if unmatched.is_resolved() {
@@ -386,8 +386,8 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         self.rows[row][N - 1].is_none()
     }
 
-    /// Joins a renamed manifest with the one at the same position if most of the content is equal, or if both are
-    /// the only ones of their kind in the file.
+    /// Joins a renamed manifest with the one at the same position if at least half of the content is equal. If both are
+    /// the only unmatched ones of their kind in the file, their positions may differ.
     fn match_by_position(&mut self, side: usize, unclear: &FxHashMap<usize, Vec<usize>>) {
         let mut unmatched = self.unmatched(side);
         unmatched

@@ -188,7 +188,8 @@ fn warning_of_replacement(patch: &Node) -> Option<Diagnostic> {
 pub(super) struct PreparedJsonPatch<'p> {
     patch: &'p JsonPatch,
     operations: &'p Arc<Node>,
-    /// An equivalent patch for a resource that was patched before, which does not process the whole resource.
+    /// An equivalent patch that does not process the whole resource. It is used if an earlier JSON patch already
+    /// changed the resource.
     ///
     /// It exists if the patch does not change identifying fields and its values are unchanged by a JSON round
     /// trip.

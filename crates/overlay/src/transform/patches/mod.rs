@@ -133,7 +133,7 @@ pub fn patches_strategic_merge(
     run.finish()
 }
 
-/// How the ID before a JSON patch is handled: `patches` stores it as a former ID, `patchesJson6902` does not.
+/// Determines whether the ID before a JSON patch is stored as a former ID: by `patches`, but not by `patchesJson6902`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FormerIds {
     Kept,
@@ -153,7 +153,7 @@ struct PatchRun<'r> {
     /// The state of resources after their last JSON patch, by position, if nothing else has changed them since.
     json_states: FxHashMap<usize, JsonPatchState>,
     likely: Suggestions<'r>,
-    /// The missing values that patches delete.
+    /// The deletions in patches that match no value.
     absences: UnmatchedDeletions,
     /// True if all IDs are known to be distinct.
     distinct: bool,

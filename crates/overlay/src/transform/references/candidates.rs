@@ -1,6 +1,6 @@
 //! Resolves names to resources after names and namespaces have changed.
 //!
-//! This module knows former names, namespaces, prefixes and suffixes. It does not depend on the fields that
+//! This module depends on former names, namespaces, prefixes and suffixes. It does not depend on the fields that
 //! contain the names.
 
 use std::sync::OnceLock;

@@ -212,7 +212,8 @@ impl FieldCopy<'_> {
 
     /// Writes into a scalar that contains JSON or YAML, if the path continues in one.
     ///
-    /// Returns true if a value was written. After any error the caller tries the path in the ordinary way.
+    /// Returns true if a value was written, or if kustomize loses it (recorded in `problem`). Returns false after any
+    /// other error, and the caller then tries the path in the ordinary way.
     fn write_inside(&self, node: &mut Node, path: &[String]) -> bool {
         let mut field = node;
         for i in 1..path.len() {

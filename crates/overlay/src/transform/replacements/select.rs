@@ -95,7 +95,8 @@ impl<'t> TargetSelector<'t> {
         fits_id(&self.select, resource)
             && fits_labels(&self.select, resource)
             && !self.reject.iter().any(|(args, selector)| {
-                // Matching labels alone reject a resource, even if the other fields of the selector do not match.
+                // Matching labels and annotations alone reject a resource, even if the other fields of the selector do
+                // not match.
                 let by_labels = !selector.labels.is_any() || !selector.annotations.is_any();
                 (by_labels && fits_labels(selector, resource))
                     || (!args.has_empty_id() && fits_id(selector, resource))

@@ -16,9 +16,9 @@ const MANY_FILES: usize = 20;
 /// The number of other messages whose location is shown.
 const LOCATED: usize = 3;
 
-/// Returns the diagnostics in order, with groups of equal ones replaced by their first. Equal ones differ only in
-/// main location, resource, field and target, and many of those about files in the name of the file. Conflicts are
-/// never grouped, since each must be resolved separately.
+/// Returns the diagnostics in order, with large groups of equal ones replaced by their first. Equal ones differ only in
+/// main location, resource, field and target. If there are many about files, those may also differ in names in
+/// backticks and in their notes. Conflicts are never grouped, since each must be resolved separately.
 pub(super) fn grouped<'d>(
     problems: &'d [Diagnostic],
     layout: &MessageLayout<'_>,

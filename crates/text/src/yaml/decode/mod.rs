@@ -1,8 +1,8 @@
 //! Decodes nodes to typed configuration by the rules with which kustomize reads its own files.
 //!
 //! Decodes a kustomization file into a struct like sigs.k8s.io/yaml and Go's `encoding/json`: YAML 1.1 booleans (`yes`,
-//! `on`, `y`), field names in any case, null as "not set". This module does not know any particular configuration. The
-//! structs describe themselves through serde.
+//! `on`, `y`), field names in any case, null as "not set". This module does not depend on any particular configuration.
+//! The structs describe themselves through serde.
 
 mod deserializer;
 mod error;

@@ -1,6 +1,6 @@
 //! Options of decoding.
 
-/// How fields are handled that a struct does not have.
+/// The handling of fields that the struct does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UnknownFields {
     /// Unknown fields are errors. The message contains the name that was probably intended.
@@ -24,7 +24,7 @@ pub enum ScalarTyping {
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct DecodeOptions {
-    /// How fields are handled that a struct does not have.
+    /// The handling of fields that the struct does not have.
     pub unknown_fields: UnknownFields,
     /// True to accept numbers and booleans as strings.
     pub scalars_as_strings: bool,

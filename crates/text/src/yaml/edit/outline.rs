@@ -1,6 +1,6 @@
 //! The outline of a text: the ranges of documents, fields and entries with their indicators, anchors and tags.
 //!
-//! Trees do not contain these ranges, since only edits need them. This module does not know the changes.
+//! Trees do not contain these ranges, since only edits need them. This module does not depend on the changes.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Replaces byte ranges of a text. This module does not know YAML.
+//! Replaces byte ranges of a text. This module does not depend on YAML.
 
 /// A replacement of a byte range.
 #[derive(Debug)]

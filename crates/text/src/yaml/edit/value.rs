@@ -37,7 +37,7 @@ pub(super) enum PositionKind {
     Flow,
 }
 
-/// The handling of aliases, and of values of `<<`, that may have to be expanded.
+/// Determines whether aliases and values of `<<` are kept or expanded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Aliases {
     /// Aliases are kept if their anchors still provide the right value.
@@ -160,7 +160,8 @@ impl<'a> Editor<'a> {
         self.anchor_values.get(&anchor).copied().filter(|_| self.aliases == Aliases::Kept)
     }
 
-    /// Inserts a line comment after the position `end`. Replaces an existing comment.
+    /// Inserts a line comment after the position `end`. Replaces an existing comment. Does nothing if other text
+    /// follows on the line.
     pub fn set_line_comment(&mut self, end: usize, comment: &str) {
         let line_end = line_end(self.text, end);
         let trailing = &self.text[end..line_end];

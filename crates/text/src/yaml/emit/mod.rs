@@ -48,8 +48,8 @@ pub fn style_of_string(text: &str) -> Style {
 /// written by value (`0x1F` is `31`, `1.0` is `1`), and plain dates as RFC 3339 strings.
 ///
 /// # Errors
-/// A value is infinity or NaN or contains a character that YAML forbids (such as U+007F); the error has its location
-/// and field path. Also, the tree is nested too deeply.
+/// A value is infinity or NaN or contains a character that YAML forbids, such as U+007F (the error has its location and
+/// field path), or the tree is nested too deeply.
 pub fn to_yaml(node: &Node) -> Result<String> {
     let mut out = String::new();
     write_yaml(node, &mut out)?;

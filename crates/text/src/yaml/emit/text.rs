@@ -1,6 +1,6 @@
 //! Writes strings: plain, quoted or literal, folded after column 80, with special characters escaped.
 //!
-//! This module does not know nodes.
+//! This module does not depend on nodes.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -27,7 +27,7 @@ pub(super) fn indent(columns: usize, out: &mut String) {
     }
 }
 
-/// Writes a name that can be before a `:`. Returns false and writes nothing for other names.
+/// Writes a simple key: a name that may precede a `:`. Returns false and writes nothing for other names.
 pub(super) fn write_simple_key(text: &str, span: Span, out: &mut String) -> Result<bool, PrintError> {
     let traits = StringTraits::scan(text);
     if traits.is_word(text) && text.len() <= MAX_SIMPLE_KEY {
@@ -134,7 +134,7 @@ pub(in crate::yaml) fn format_unfolded(text: &str, style: Style, context: String
     }
 }
 
-/// Returns true if a text is a single line that needs no indicators in a block scalar.
+/// Returns true if a line of text needs no indicators in a block scalar.
 fn is_block_line(text: &str, traits: StringTraits) -> bool {
     !text.is_empty() && !traits.needs_double_quotes() && !text.starts_with(' ') && !text.ends_with(' ')
 }

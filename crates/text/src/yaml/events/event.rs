@@ -19,7 +19,7 @@ pub(in crate::yaml) struct EventPosition {
     pub last_line: usize,
 }
 
-/// How comments are handled.
+/// Determines whether comments are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::yaml) enum CommentEvents {
     Emitted,

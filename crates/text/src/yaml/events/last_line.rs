@@ -46,7 +46,7 @@ impl<'t> LastLine<'t> {
     }
 }
 
-/// How a missing line break at the end of a text is handled.
+/// The handling of a missing line break at the end of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::yaml) enum FinalLineBreak {
     /// The text is used unchanged.

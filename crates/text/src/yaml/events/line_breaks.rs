@@ -3,7 +3,8 @@
 //!
 //! kubectl and kustomize end lines at these breaks, and keep U+2028 and U+2029 in the value. The parser gets a text in
 //! which each break is replaced by an unused letter and a line feed. In its events, the letter is replaced by libyaml's
-//! result for the break. libyaml treats a byte order mark as an ordinary letter. This module does not know indentation.
+//! result for the break. libyaml treats a byte order mark as an ordinary letter. This module does not depend on
+//! indentation.
 
 use std::borrow::Cow;
 

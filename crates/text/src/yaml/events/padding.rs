@@ -1,6 +1,6 @@
 //! Adds padding to lines whose indentation libyaml ignores, and replaces byte order marks.
 //!
-//! This module does not know events.
+//! This module does not depend on events.
 
 /// The byte order mark that may be at the start of a text.
 pub(in crate::yaml) const BOM: &str = "\u{feff}";

@@ -1,6 +1,6 @@
 //! The rewritten text that is passed to the parser, and the mapping of its positions to the original text.
 //!
-//! This module knows neither events nor the reasons for rewrites.
+//! This module depends neither on events nor on the reasons for rewrites.
 
 use std::borrow::Cow;
 use std::ops::Range;

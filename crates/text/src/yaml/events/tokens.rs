@@ -79,8 +79,8 @@ impl<'t> TokenCheck<'t> {
         self.body.get(range).unwrap_or_default()
     }
 
-    /// Checks the name of an anchor or alias. libyaml ends the name before any other character, which then begins the
-    /// value.
+    /// Checks the name of an anchor or alias. libyaml ends the name before the first character that is not a letter, a
+    /// digit, `-` or `_`. This character begins the value.
     fn anchor(&self, name: &str, at: &Range<usize>) -> TokenError {
         const MESSAGE: &str = "an anchor name may only contain letters, digits, `-` and `_`";
 

@@ -33,7 +33,7 @@ use crate::source::{Reading, SecretRanges, SourceId, SourceMap, Span};
 /// Decodes bytes to text: UTF-8 or UTF-16, with or without a byte order mark.
 ///
 /// # Errors
-/// A byte is invalid. The message contains the offset of the first one.
+/// The bytes are invalid. For UTF-8, the message contains the first invalid byte and its line.
 pub fn decode(bytes: Vec<u8>) -> Result<String> {
     let utf16 = |unit: fn([u8; 2]) -> u16| {
         if !bytes.len().is_multiple_of(2) {
@@ -190,7 +190,7 @@ fn not_closed(opening: char, location: Span) -> Diagnostic {
 /// Parses the only document of a text. Returns null if there is none.
 ///
 /// # Errors
-/// The errors of [`parse_documents`]. Also, there are several documents that are not empty.
+/// The errors of [`parse_documents`], or there are several documents that are not empty.
 pub fn parse_one(sources: &SourceMap, id: SourceId, options: ParseOptions) -> Result<Node> {
     let mut documents = parse_documents(sources, id, options)?;
     documents.retain(|d| !d.is_null());

@@ -3,7 +3,7 @@
 use crate::source::Reading;
 use crate::yaml::events::FinalLineBreak;
 
-/// How duplicate keys in a map are handled.
+/// The handling of duplicate keys in a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DuplicateKeys {
     /// Duplicate keys are an error with both locations.
@@ -20,7 +20,7 @@ pub enum DuplicateKeys {
 pub struct ParseOptions {
     /// True to keep comments on the nodes.
     pub keep_comments: bool,
-    /// How duplicate keys in a map are handled.
+    /// The handling of duplicate keys in a map.
     pub duplicate_keys: DuplicateKeys,
     /// The program whose rules apply to scalars, keys and `<<`.
     pub reading: Reading,

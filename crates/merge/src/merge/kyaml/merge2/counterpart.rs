@@ -4,7 +4,7 @@ use crate::merge::Trail;
 use crate::merge::kyaml::directive;
 use smp_text::yaml::{Comments, Node, Value};
 
-/// The only side that has a value.
+/// The only input that has a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     /// Dest: the patch has no such value.
@@ -16,7 +16,7 @@ pub(super) enum Side {
 /// The counterpart of a value.
 #[derive(Debug)]
 pub(super) enum Counterpart<'p> {
-    /// None; only this side has a value.
+    /// None; only this input has a value.
     None(Side),
     /// A value of the patch. Its parts are moved out when they are used.
     Patch(&'p mut Node),

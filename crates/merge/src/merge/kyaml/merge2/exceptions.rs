@@ -1,7 +1,7 @@
 //! Two-way list merges without silent data loss: the documented exceptions to kustomize's behavior.
 //!
 //! For valid lists the result is the same as in kustomize, in the same order. kustomize loses entries without a merge
-//! key, with equal keys, or with a key that only one side sets. Here these entries are errors, or are matched
+//! key, with equal keys, or with a key that only one input sets. Here these entries are errors, or are matched
 //! correctly.
 
 use rustc_hash::FxHashMap;

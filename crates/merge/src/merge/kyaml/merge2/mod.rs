@@ -7,7 +7,7 @@
 mod counterpart;
 mod exceptions;
 
-/// Quotes a scalar that only one side has, if YAML 1.1 reads it differently. Returns true if its field is kept. A null
+/// Quotes a scalar that only one input has, if YAML 1.1 reads it differently. Returns true if its field is kept. A null
 /// in the patch removes the field; in dest, only an empty value does.
 fn keeps_own_scalar(value: &mut Node, side: Side) -> bool {
     quote_yaml11_values(value);
@@ -172,7 +172,7 @@ impl<'s> Merge2<'s> {
     }
 
     /// Merges an entry of a list. If entries are prepended, kustomize 5.8 ignores `$patch: replace`: it keeps the old
-    /// entry and drops the entry of the patch.
+    /// entry and drops the entry of the patch. This causes a warning.
     fn entry(
         &mut self,
         dest: Option<&mut Node>,

@@ -49,7 +49,7 @@ struct Recording(Vec<Recorded>);
 impl Receiver for Recording {
     fn event(&mut self, event: Event<'_>, at: &EventPosition) -> diagnostic::Result<()> {
         let event = match event {
-            // It is not significant if a comment is alone on its line.
+            // Comments that are alone on their line are not distinguished by placement.
             Event::Comment(text, placement) => format!("{text} {}", placement == Placement::Right),
             other => format!("{other:?}"),
         };

@@ -92,7 +92,7 @@ fn entries_lost_by_kustomize_are_lost() {
             "[{port: 1, protocol: UDP, name: x}, {port: 3, protocol: TCP}]",
             "[{port: 3, protocol: TCP}, {port: 1, protocol: TCP}, {port: 1, protocol: UDP, name: x}]",
         ),
-        // If one side lacks the protocol, another entry than the intended one matches.
+        // If dest or the patch lacks the protocol, another entry than the intended one matches.
         ("[{port: 1}]", "[{port: 1, protocol: UDP, name: x}]", "[{port: 1}]"),
         ("[{port: 1, protocol: UDP}]", "[{port: 1, name: x}]", "[{port: 1, protocol: UDP}]"),
     ];
