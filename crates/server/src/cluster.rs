@@ -26,19 +26,12 @@ pub struct TestCluster {
     shared: Arc<Mutex<Shared>>,
 }
 
-/// An object that is created at the start.
-#[derive(Debug, Clone)]
-pub(crate) struct FirstObject {
-    pub(crate) object: Value,
-    /// `path:line:column`, if it comes from a file.
-    pub(crate) location: Option<String>,
-}
-
 /// The settings and the first objects of a [`TestCluster`].
 #[derive(Debug, Clone, Default)]
 pub struct Builder {
     settings: Settings,
-    objects: Vec<FirstObject>,
+    /// The first objects, each with its `path:line:column` if it comes from a file.
+    objects: Vec<(Value, Option<String>)>,
     schema: Option<Schema>,
     history: Option<usize>,
     /// The first error in a file.
@@ -147,7 +140,7 @@ impl Builder {
     /// Admission policies are created last, and do not apply to the other objects.
     #[must_use]
     pub fn objects(mut self, objects: impl IntoIterator<Item = Value>) -> Self {
-        self.objects.extend(objects.into_iter().map(|object| FirstObject { object, location: None }));
+        self.objects.extend(objects.into_iter().map(|object| (object, None)));
         self
     }
 
@@ -240,7 +233,7 @@ impl Builder {
 
     /// Adds objects, or stores the first error for [`Builder::build`].
     #[cfg(feature = "overlay")]
-    fn add(mut self, found: Result<Vec<FirstObject>>) -> Self {
+    fn add(mut self, found: Result<Vec<(Value, Option<String>)>>) -> Self {
         match found {
             Ok(objects) => self.objects.extend(objects),
             Err(problem) => self.problem = self.problem.or(Some(problem)),
@@ -274,7 +267,7 @@ impl Builder {
         if let Some(history) = self.history {
             cluster.lock().state.store.history = history;
         }
-        let rank = |first: &FirstObject| match first.object["kind"].as_str() {
+        let rank = |(object, _): &(Value, Option<String>)| match object["kind"].as_str() {
             Some("CustomResourceDefinition") => 0,
             Some("Namespace") => 1,
             // Policies do not apply to the other objects of the builder.
@@ -283,7 +276,7 @@ impl Builder {
         };
         let mut objects = self.objects;
         objects.sort_by_key(rank);
-        for FirstObject { object, location } in objects {
+        for (object, location) in objects {
             cluster.create(object).map_err(|problem| match &location {
                 Some(location) => problem.note(format!("the object is in {location}")),
                 None => problem,

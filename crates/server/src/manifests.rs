@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::Value;
 use smp_files::{DiskTree, FileTree as _};
 use smp_merge::schema::{Schema, read_schema};
 use smp_overlay::overlay::{BuildOptions, Builder, Built};
@@ -10,10 +11,11 @@ use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::SourceMap;
 
-use crate::cluster::FirstObject;
+/// An object and its location, as `path:line:column`.
+type LocatedObject = (Value, Option<String>);
 
 /// Returns the objects of a directory of manifests, or of one manifest.
-pub(crate) fn read(path: &Path) -> Result<Vec<FirstObject>> {
+pub(crate) fn read(path: &Path) -> Result<Vec<LocatedObject>> {
     objects(|builder| {
         builder.manifests(path)?.ok_or_else(|| {
             let message = format!("{} has a kustomization", path.display());
@@ -23,22 +25,22 @@ pub(crate) fn read(path: &Path) -> Result<Vec<FirstObject>> {
 }
 
 /// Returns the objects that a kustomization or a plain overlay builds, or those of a directory of manifests.
-pub(crate) fn build(path: &Path) -> Result<Vec<FirstObject>> {
+pub(crate) fn build(path: &Path) -> Result<Vec<LocatedObject>> {
     objects(|builder| match builder.manifests(path)? {
         Some(manifests) => Ok(manifests),
         None => builder.build(path),
     })
 }
 
-fn objects(build: impl FnOnce(&Builder) -> Result<Built>) -> Result<Vec<FirstObject>> {
+fn objects(build: impl FnOnce(&Builder) -> Result<Built>) -> Result<Vec<LocatedObject>> {
     let builder = Builder::new(BuildOptions::default())?;
     let sources = builder.sources();
     let built = build(&builder).map_err(|problem| problem.map_each(|each| with_location(each, sources)))?;
-    let first = |resource: &Resource| FirstObject {
-        object: resource.node().to_json_value(),
-        location: sources.describe(resource.node().span()),
+    let located = |resource: &Resource| {
+        let node = resource.node();
+        (node.to_json_value(), sources.describe(node.span()))
     };
-    Ok(built.resources.iter().map(first).collect())
+    Ok(built.resources.iter().map(located).collect())
 }
 
 /// Adds the location as a note, since the caller does not have the texts.
@@ -75,7 +77,7 @@ mod tests {
         fs::write(directory.path().join("a.yaml"), map("a")).expect("written");
         let names = || {
             let built = build(directory.path()).expect("objects");
-            built.iter().map(|one| one.object["metadata"]["name"].clone()).collect::<Vec<_>>()
+            built.iter().map(|one| one.0["metadata"]["name"].clone()).collect::<Vec<_>>()
         };
         assert_eq!(names(), ["a"]);
         let kustomization = "namePrefix: x-\nresources: [a.yaml]\n";

@@ -35,8 +35,8 @@ impl State {
             self.continue_rollout(deployment, &rollout);
         }
         self.number_revision(deployment, &rollout);
-        self.write_deployment_status(deployment);
-        if !is_paused {
+        let is_complete = self.write_deployment_status(deployment);
+        if is_paused || is_complete {
             self.clean_up(deployment);
         }
     }
@@ -131,9 +131,10 @@ impl State {
         self.update_as(DEPLOYMENTS, changed, "");
     }
 
-    fn write_deployment_status(&mut self, deployment: &Value) {
-        let Some(target) = self.target_of(DEPLOYMENTS, deployment) else { return };
-        let Ok(current) = self.object(&target) else { return };
+    /// Returns true if the rollout is complete.
+    fn write_deployment_status(&mut self, deployment: &Value) -> bool {
+        let Some(target) = self.target_of(DEPLOYMENTS, deployment) else { return false };
+        let Ok(current) = self.object(&target) else { return false };
         let sets = self.controlled(REPLICA_SETS, &current);
         let new = sets.iter().find(|set| has_template(set, &current["spec"]["template"]));
         let sum = |at: &str| sets.iter().map(|set| count(set, at)).sum::<i64>();
@@ -161,21 +162,19 @@ impl State {
         set_condition(status, availability(is_available), &now);
         set_condition(status, progress(&current, new.map(|new| &**new), is_complete), &now);
         self.update_as(DEPLOYMENTS, changed, "status");
+        is_complete
     }
 
-    /// Deletes the oldest unused ReplicaSets beyond the history limit.
+    /// Deletes the oldest ReplicaSets beyond the history limit, except those that have Pods.
     fn clean_up(&mut self, deployment: &Value) {
         let limit = deployment.pointer("/spec/revisionHistoryLimit").and_then(Value::as_u64).unwrap_or(10);
         let sets = self.controlled(REPLICA_SETS, deployment);
-        let is_old = |set: &Value| {
-            !has_template(set, &deployment["spec"]["template"])
-                && desired_replicas(set) == 0
-                && count(set, "/status/replicas") == 0
-                && !metadata::is_deleted(set)
-        };
+        let is_old =
+            |set: &Value| !has_template(set, &deployment["spec"]["template"]) && !metadata::is_deleted(set);
         let mut old: Vec<&Arc<Value>> = sets.iter().filter(|set| is_old(set)).collect();
         old.sort_by_key(|set| revision(set));
         old.truncate(old.len().saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX)));
+        old.retain(|set| desired_replicas(set) == 0 && count(set, "/status/replicas") == 0);
         let Some(resource) = self.resources.stored(REPLICA_SETS).cloned() else { return };
         for set in old {
             self.delete_now(&resource, set);

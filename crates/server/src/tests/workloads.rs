@@ -78,6 +78,24 @@ fn rollouts_wait_for_ready_pods() {
 }
 
 #[test]
+fn old_replica_sets_are_deleted_after_the_rollout() {
+    let mut object = deployment("web:1");
+    object["spec"]["revisionHistoryLimit"] = 0.into();
+    let cluster = cluster(object);
+    run(async {
+        let deployments: Api<Deployment> = Api::default_namespaced(cluster.client("default"));
+        let image =
+            json!([{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "web:2"}]);
+        let patch = Patch::Json::<()>(serde_json::from_value(image).expect("a patch"));
+        deployments.patch("web", &PatchParams::default(), &patch).await.expect("patched");
+        let old = || cluster.objects("ReplicaSet").iter().filter(|set| set["spec"]["replicas"] == 0).count();
+        assert_eq!((old(), cluster.objects("ReplicaSet").len()), (1, 2), "no Pod is ready");
+        make_all_ready(&cluster).await;
+        assert_eq!(cluster.objects("ReplicaSet").len(), 1);
+    });
+}
+
+#[test]
 fn failed_pods_are_replaced_until_a_job_fails() {
     let job = json!({
         "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "load"},
