@@ -83,14 +83,24 @@ fn old_replica_sets_are_deleted_after_the_rollout() {
     object["spec"]["revisionHistoryLimit"] = 0.into();
     let cluster = cluster(object);
     run(async {
-        let deployments: Api<Deployment> = Api::default_namespaced(cluster.client("default"));
-        let image =
-            json!([{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "web:2"}]);
-        let patch = Patch::Json::<()>(serde_json::from_value(image).expect("a patch"));
-        deployments.patch("web", &PatchParams::default(), &patch).await.expect("patched");
-        let old = || cluster.objects("ReplicaSet").iter().filter(|set| set["spec"]["replicas"] == 0).count();
-        assert_eq!((old(), cluster.objects("ReplicaSet").len()), (1, 2), "no Pod is ready");
         make_all_ready(&cluster).await;
+        let deployments: Api<Deployment> = Api::default_namespaced(cluster.client("default"));
+        let update = json!({"spec": {"template": template("web:2")}});
+        deployments.patch("web", &PatchParams::default(), &Patch::Strategic(update)).await.expect("patched");
+        let mut had_empty_set = false;
+        for _ in 0..4 {
+            for pod in cluster.objects("Pod") {
+                set_phase(&cluster, pod["metadata"]["name"].as_str().expect("a name"), "Running").await;
+                let status = &cluster.objects("Deployment")[0]["status"];
+                let is_complete = ["replicas", "updatedReplicas", "availableReplicas"]
+                    .iter()
+                    .all(|field| status[field] == 4);
+                let sets = cluster.objects("ReplicaSet");
+                assert_eq!(sets.len() == 1, is_complete, "{status}");
+                had_empty_set |= sets.iter().any(|set| set["spec"]["replicas"] == 0);
+            }
+        }
+        assert!(had_empty_set, "the old ReplicaSet had no Pods before the rollout was complete");
         assert_eq!(cluster.objects("ReplicaSet").len(), 1);
     });
 }

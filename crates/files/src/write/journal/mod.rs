@@ -81,7 +81,7 @@ pub fn recover_directory_and_parents(directory: &Path) -> Result<()> {
 }
 
 /// Checks that no interrupted write is pending for a directory. Otherwise its files could be a mix of old and new ones.
-/// Waits for a write that is in progress, but not longer than [`WRITE_TIMEOUT`].
+/// Waits for a write that is in progress, but at most 5 seconds.
 ///
 /// # Errors
 /// A write to the directory or to a parent directory is in progress or was interrupted.
