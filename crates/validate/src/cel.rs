@@ -221,10 +221,7 @@ pub(super) struct CompiledRule {
 
 /// Returns true for a transition rule, which applies to updates only.
 fn is_transition(rule: &CelRule) -> bool {
-    let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    rule.rule.match_indices("oldSelf").any(|(at, word)| {
-        !rule.rule[..at].ends_with(is_name) && !rule.rule[at + word.len()..].starts_with(is_name)
-    })
+    names_key(&rule.rule, "oldSelf")
 }
 
 /// Compiles the rules that apply when an object is created, which are all except transition rules.

@@ -1,5 +1,16 @@
 //! The formats of names: DNS labels and subdomains, label keys and values, port names.
 
+/// Returns true if an expression contains a key as a word. Messages may show such a key; any other key may be copied
+/// from a secret value.
+#[must_use]
+pub fn names_key(text: &str, key: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    !key.is_empty()
+        && text
+            .match_indices(key)
+            .any(|(at, word)| !text[..at].ends_with(is_name) && !text[at + word.len()..].starts_with(is_name))
+}
+
 /// Returns true for a lowercase ASCII letter or a digit.
 fn is_small(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit()

@@ -315,6 +315,18 @@ impl RuleViolations {
         self.found.push(RuleViolation { rule, path, at, message, severity });
     }
 
+    /// Reports a violation at a path below the value that ends with elements of another path.
+    pub(super) fn report_below<'p>(
+        &mut self,
+        path: impl Iterator<Item = PathStep<'p>>,
+        below: impl Iterator<Item = PathElement>,
+        at: Span,
+        message: String,
+    ) {
+        let path = path.map(PathStep::element).chain(below).collect();
+        self.found.push(RuleViolation { rule: self.rule, path, at, message, severity: Severity::Error });
+    }
+
     /// Turns the last violation into a warning, since the API server accepts the value.
     pub(super) fn only_warn(&mut self) {
         if let Some(last) = self.found.last_mut() {

@@ -20,6 +20,7 @@ use super::cel_functions::FUNCTIONS;
 pub use super::cel_meter::is_over_limit;
 use super::cel_meter::{METERED, limited, too_slow};
 use super::cel_worker;
+pub use super::names::names_key;
 
 /// The maximum length of an expression. Longer or deeper ones are not compiled.
 const LONGEST: usize = 16 * 1024;
@@ -121,16 +122,6 @@ pub enum NotCompiled {
 fn short(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     line.split(" expecting ").next().unwrap_or_default().to_string()
-}
-
-/// Returns true if an expression contains a key as a word. Messages may show such a key; any other key may be copied
-/// from a secret value.
-pub fn names_key(text: &str, key: &str) -> bool {
-    let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    !key.is_empty()
-        && text
-            .match_indices(key)
-            .any(|(at, word)| !text[..at].ends_with(is_name) && !text[at + word.len()..].starts_with(is_name))
 }
 
 /// A compiled expression with its limits.

@@ -76,8 +76,17 @@ pub(super) fn walk(
 /// duplicates in sets. Paths contain the indices of entries.
 #[must_use]
 pub fn type_violations(node: &Node, cursor: Cursor<'_>) -> Vec<Violation> {
-    let options = ValidateOptions::default();
-    let (decoding, options) = (Decoding::Types, &options);
+    value_violations(node, cursor, Decoding::Types)
+}
+
+/// Returns the violations of the default of a field in a CRD, as the API server validates it: without adding other
+/// defaults.
+pub(super) fn default_violations(node: &Node, cursor: Cursor<'_>) -> Vec<Violation> {
+    value_violations(node, cursor, Decoding::Structural)
+}
+
+fn value_violations(node: &Node, cursor: Cursor<'_>, decoding: Decoding) -> Vec<Violation> {
+    let options = &ValidateOptions::default();
     let (steps, found) = (Vec::new(), Vec::new());
     let mut walk = SchemaWalk { decoding, options, object: node, steps, found, in_status: false };
     walk.value(node, cursor);

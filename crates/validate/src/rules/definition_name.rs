@@ -3,7 +3,7 @@ use super::prelude::*;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "crd-name",
-        meaning: "The name of a CustomResourceDefinition or APIService does not match its `spec`.",
+        meaning: "The name of a CustomResourceDefinition or APIService does not match its `spec`, or the names in its `spec` are contradictory.",
         remedy: "Name a CustomResourceDefinition `PLURAL.GROUP`, and an APIService `VERSION.GROUP`.",
     },
     why: "The required name guarantees that each plural is defined only once per group. A common cause is a \
@@ -30,9 +30,23 @@ spec:
                 name(subject, &["spec", "names", "plural"], violations);
             }),
         ),
+        ("CustomResourceDefinitionSpec", Check::Type(group)),
+        ("CustomResourceDefinitionNames", Check::Type(list_kind)),
     ],
     ..ValidationRule::DEFAULT
 };
+
+fn group(subject: Subject<'_>, violations: &mut RuleViolations) {
+    if subject.text("group").is_some_and(|group| !group.is_empty() && !group.contains('.')) {
+        violations.report_field(subject, "group", "must be a domain with at least one dot");
+    }
+}
+
+fn list_kind(subject: Subject<'_>, violations: &mut RuleViolations) {
+    if subject.text("kind").is_some_and(|kind| !kind.is_empty() && subject.text("listKind") == Some(kind)) {
+        violations.report_field(subject, "listKind", "must differ from `kind`");
+    }
+}
 
 fn name(subject: Subject<'_>, first: &[&str], violations: &mut RuleViolations) {
     let text = |path: &[&str]| subject.node.get_path(path).and_then(Node::as_str).unwrap_or_default();

@@ -1,6 +1,15 @@
+mod alternatives;
+mod lists;
+mod paths;
+mod root;
+
 use super::prelude::*;
+use crate::names::names_key;
 use smp_text::gocompat::regexp;
 use smp_text::source::Span;
+
+use alternatives::Outside;
+pub(super) use paths::schema_at;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
@@ -24,6 +33,7 @@ spec:
 ",
     fix: ("{properties:", "{type: object, properties:"),
     checks: &[
+    ("CustomResourceDefinitionSpec", Check::Type(unknown_fields)),
     ("CustomResourceDefinitionVersion", Check::Type(schema)),
     ],
     ..ValidationRule::DEFAULT
@@ -31,32 +41,39 @@ spec:
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
+/// The path of a schema in its version.
+const ROOT: [&str; 2] = ["schema", "openAPIV3Schema"];
+
 /// Keywords that the API server rejects, because they have no meaning in a CRD or are too expensive.
-const REFUSED: [&str; 3] = ["$ref", "dependencies", "patternProperties"];
+const REFUSED: [&str; 6] =
+    ["$ref", "additionalItems", "definitions", "dependencies", "id", "patternProperties"];
 
-/// Keywords whose schemas only add constraints to the surrounding schema.
-const ALTERNATIVES: [&str; 4] = ["allOf", "anyOf", "oneOf", "not"];
+/// In `v1beta1` the schema is optional, and need not be structural.
+fn is_v1(subject: Subject<'_>) -> bool {
+    text_of(subject.object, "apiVersion") == "apiextensions.k8s.io/v1"
+}
 
-/// Keywords that are not allowed in the schemas of `ALTERNATIVES`.
-const OUTSIDE_ALONE: [&str; 5] = ["type", "title", "description", "default", "additionalProperties"];
+fn unknown_fields(subject: Subject<'_>, violations: &mut RuleViolations) {
+    if is_v1(subject) && subject.is_true("preserveUnknownFields") {
+        let message = "must not be true: set `x-kubernetes-preserve-unknown-fields` in the schemas instead";
+        violations.report_field(subject, "preserveUnknownFields", message);
+    }
+}
 
 fn schema(subject: Subject<'_>, violations: &mut RuleViolations) {
-    // In v1beta1 the schema is optional.
-    if subject.object.get("apiVersion").and_then(Node::as_str) != Some("apiextensions.k8s.io/v1") {
+    if !is_v1(subject) {
         return;
     }
-    let root =
-        subject.get("schema").and_then(|schema| schema.get("openAPIV3Schema")).filter(|root| !root.is_null());
+    let root = subject.node.get_path(&ROOT).filter(|root| !root.is_null());
     let Some(root) = root else {
-        let path = [Field("schema"), Field("openAPIV3Schema")];
+        let path = ROOT.map(Field);
         let message = "schemas are required for each version";
         return violations.report_at(&path, subject.location("schema"), message);
     };
-    let path = vec![Field("schema"), Field("openAPIV3Schema")];
-    let mut walk = SchemaOfDefinition { path, violations };
-    if root.get("type").and_then(Node::as_str).is_some_and(|name| TYPES.contains(&name) && name != "object") {
-        walk.report(&["type"], root.span(), "must be `object` at the root");
-    }
+    let path = ROOT.map(Field).into();
+    let mut walk = SchemaOfDefinition { path, violations, is_correlatable: true };
+    let has_status = subject.get("subresources").is_some_and(|all| all.get("status").is_some());
+    walk.root(root, has_status);
     walk.structural(root);
 }
 
@@ -64,15 +81,28 @@ fn schema(subject: Subject<'_>, violations: &mut RuleViolations) {
 struct SchemaOfDefinition<'n, 'f> {
     path: Vec<PathStep<'n>>,
     violations: &'f mut RuleViolations,
+    /// True if the API server can find the old value of each value that the schema describes.
+    is_correlatable: bool,
 }
 
 /// Returns the string of a keyword.
-fn word<'n>(schema: &'n Node, keyword: &str) -> Option<&'n str> {
+pub(super) fn word<'n>(schema: &'n Node, keyword: &str) -> Option<&'n str> {
     schema.get(keyword).and_then(Node::as_str)
 }
 
-fn is_there(schema: &Node, keyword: &str) -> bool {
-    schema.get(keyword).is_some_and(|value| !value.is_null() && value.as_str() != Some(""))
+/// Returns true if a keyword has a value other than null, false, and an empty text, list or map.
+fn is_set(schema: &Node, keyword: &str) -> bool {
+    let is_empty = |value: &Node| match (value.as_list(), value.as_map()) {
+        (Some(list), _) => list.is_empty(),
+        (_, Some(map)) => map.is_empty(),
+        _ => value.as_str() == Some("") || matches!(value.resolve(), Some(Resolved::Bool(false))),
+    };
+    schema.get(keyword).is_some_and(|value| !value.is_null() && !is_empty(value))
+}
+
+/// Returns the schemas of the fields, by name.
+fn fields(schema: &Node) -> impl Iterator<Item = (&str, &Node)> {
+    schema.get("properties").and_then(Node::as_map).into_iter().flat_map(Map::iter)
 }
 
 impl<'n> SchemaOfDefinition<'n, '_> {
@@ -102,10 +132,8 @@ impl<'n> SchemaOfDefinition<'n, '_> {
         self.type_name(schema);
         self.map_type(schema);
         self.list_type(schema);
-        let is_empty = |value: &Node| value.is_null() || value.as_map().is_some_and(Map::is_empty);
-        let forbidden =
-            REFUSED.into_iter().filter(|keyword| schema.get(keyword).is_some_and(|v| !is_empty(v)));
-        for keyword in forbidden {
+        self.extensions(schema);
+        for keyword in REFUSED.into_iter().filter(|keyword| is_set(schema, keyword)) {
             self.keyword(schema, keyword, format!("`{keyword}` is not supported in CRDs"));
         }
         if is_true(schema.get("uniqueItems")) {
@@ -113,9 +141,11 @@ impl<'n> SchemaOfDefinition<'n, '_> {
             self.keyword(schema, "uniqueItems", message);
         }
         self.pattern(schema);
+        self.expressions(schema);
         self.below(schema);
+        let is_root = self.path.len() == ROOT.len();
         let is_number_or_text = is_true(schema.get("x-kubernetes-int-or-string"));
-        self.alternatives(schema, is_number_or_text);
+        self.alternatives(schema, Outside { is_number_or_text, declared: is_root.then_some(schema) });
     }
 
     fn type_name(&mut self, schema: &'n Node) {
@@ -129,11 +159,17 @@ impl<'n> SchemaOfDefinition<'n, '_> {
                 self.keyword(schema, "type", message);
             }
             Some(_) => {}
-            None if is_open || is_there(schema, "type") => {}
+            None if is_open || is_set(schema, "type") => {}
             None => self.keyword(schema, "type", "`type` is required for each field"),
         }
-        if name == Some("array") && schema.get("items").is_none_or(Node::is_null) {
-            self.keyword(schema, "items", "`items` is required if the type is `array`");
+        match schema.get("items").filter(|items| !items.is_null()) {
+            None if name == Some("array") => {
+                self.keyword(schema, "items", "`items` is required if the type is `array`");
+            }
+            Some(items) if items.as_list().is_some() => {
+                self.keyword(schema, "items", "must be a schema, not a list of schemas");
+            }
+            _ => {}
         }
     }
 
@@ -148,44 +184,67 @@ impl<'n> SchemaOfDefinition<'n, '_> {
         }
     }
 
-    fn list_type(&mut self, schema: &'n Node) {
-        const KEYWORD: &str = "x-kubernetes-list-type";
-        const KEYS: &str = "x-kubernetes-list-map-keys";
-        let has_keys = schema.get(KEYS).and_then(Node::as_list).is_some_and(|keys| !keys.is_empty());
-        match word(schema, KEYWORD) {
-            Some("atomic" | "set" | "map") if word(schema, "type") != Some("array") => {
-                self.keyword(schema, KEYWORD, "may be set only if the type is `array`");
+    /// Checks the extensions that allow undeclared fields or several types.
+    fn extensions(&mut self, schema: &'n Node) {
+        const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
+        const EMBEDDED: &str = "x-kubernetes-embedded-resource";
+        let preserves = is_true(schema.get(PRESERVE));
+        if schema.get(PRESERVE).is_some_and(|value| !value.is_null()) && !preserves {
+            self.keyword(schema, PRESERVE, "must be `true` or absent");
+        }
+        if is_true(schema.get("x-kubernetes-int-or-string")) {
+            for keyword in [PRESERVE, EMBEDDED].into_iter().filter(|keyword| is_true(schema.get(keyword))) {
+                self.keyword(schema, keyword, "may not be set together with `x-kubernetes-int-or-string`");
             }
-            Some("map") if !has_keys => {
-                self.keyword(schema, KEYS, format!("is required if `{KEYWORD}` is `map`"));
-            }
-            Some("map") => self.keys(schema, KEYS),
-            Some("atomic" | "set") | None if has_keys => {
-                self.keyword(schema, KEYS, format!("may be set only if `{KEYWORD}` is `map`"));
-            }
-            Some("atomic" | "set") | None => {}
-            Some(_) => self.keyword(schema, KEYWORD, "must be one of `atomic`, `set`, `map`"),
+        }
+        if !is_true(schema.get(EMBEDDED)) {
+            return;
+        }
+        if word(schema, "type") != Some("object") {
+            self.keyword(schema, EMBEDDED, "may be set only if the type is `object`");
+        }
+        if !preserves && !is_set(schema, "properties") {
+            let message = format!("requires `properties` or `{PRESERVE}`");
+            self.keyword(schema, EMBEDDED, message);
         }
     }
 
-    /// Checks that the list map keys are fields of each entry, and that each is required or has a default.
-    fn keys(&mut self, schema: &'n Node, keyword: &'n str) {
-        let Some(items) = schema.get("items") else { return };
-        let required = items.get("required").and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default();
-        let keys = schema.get(keyword).and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default();
-        for (index, key) in keys.iter().enumerate() {
-            let Some(name) = key.as_str() else { continue };
-            let field = items.get_path(&["properties", name]);
-            let is_sure = required.iter().any(|field| field.as_str() == Some(name))
-                || field.and_then(|field| field.get("default")).is_some_and(|default| !default.is_null());
-            let message = match field {
-                None => "entries of the list have no such field",
-                Some(_) if !is_sure => "a list map key must be in `required` or have a `default`",
-                Some(_) => continue,
-            };
-            self.within(&[Field(keyword), Entry(index)], |walk| {
-                walk.report(&[], key.span(), message);
-            });
+    /// Checks what surrounds the expressions of `x-kubernetes-validations`.
+    fn expressions(&mut self, schema: &'n Node) {
+        const KEYWORD: &str = "x-kubernetes-validations";
+        let has_lines = |text: &str| text.trim().contains(['\n', '\r']);
+        let rules = schema.get(KEYWORD).and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default();
+        for (index, rule) in rules.iter().enumerate() {
+            let (text, message) = (text_of(rule, "rule"), text_of(rule, "message"));
+            let path = text_of(rule, "fieldPath");
+            let uses_old = names_key(text, "oldSelf");
+            let problems = [
+                ("message", has_lines(message), "must be a single line"),
+                (
+                    "message",
+                    has_lines(text) && message.is_empty(),
+                    "is required if the rule has several lines",
+                ),
+                ("message", !message.is_empty() && message.trim().is_empty(), "must not be blank"),
+                (
+                    "fieldPath",
+                    !path.is_empty() && schema_at(schema, path, true).is_none(),
+                    "must be the path of a field in the schema",
+                ),
+                (
+                    "rule",
+                    uses_old && !self.is_correlatable,
+                    "cannot use `oldSelf`: entries have no old values here",
+                ),
+                (
+                    "optionalOldSelf",
+                    !uses_old && rule.get("optionalOldSelf").is_some_and(|value| !value.is_null()),
+                    "may be set only if the rule uses `oldSelf`",
+                ),
+            ];
+            for (field, _, message) in problems.into_iter().filter(|(_, applies, _)| *applies) {
+                self.within(&[Field(KEYWORD), Entry(index)], |walk| walk.keyword(rule, field, message));
+            }
         }
     }
 
@@ -197,59 +256,21 @@ impl<'n> SchemaOfDefinition<'n, '_> {
 
     /// Checks the schemas of fields and entries of a schema.
     fn below(&mut self, schema: &'n Node) {
-        let fields = schema.get("properties").and_then(Node::as_map);
-        for (name, field) in fields.into_iter().flat_map(Map::iter) {
-            let steps = [Field("properties"), Field(name)];
-            self.within(&steps, |walk| walk.structural(field));
+        for (name, field) in fields(schema) {
+            self.within(&[Field("properties"), Field(name)], |walk| walk.structural(field));
         }
-        for keyword in ["items", "additionalProperties"] {
-            let Some(inner) = schema.get(keyword).filter(|inner| !inner.is_null()) else { continue };
-            self.within(&[Field(keyword)], |walk| walk.structural(inner));
-        }
-        let all = schema.get("additionalProperties").filter(|all| !all.is_null() && !is_true(Some(all)));
-        if all.is_some() && fields.is_some_and(|fields| !fields.is_empty()) {
-            let message = "`additionalProperties` and `properties` are mutually exclusive";
-            self.keyword(schema, "additionalProperties", message);
-        }
-    }
-
-    fn alternatives(&mut self, schema: &'n Node, is_number_or_text: bool) {
-        for keyword in ALTERNATIVES {
-            let Some(value) = schema.get(keyword) else { continue };
-            match value.as_list() {
-                Some(list) => {
-                    for (index, inner) in list.iter().enumerate() {
-                        let steps = [Field(keyword), Entry(index)];
-                        self.within(&steps, |walk| walk.alternative(inner, is_number_or_text));
-                    }
-                }
-                None => {
-                    self.within(&[Field(keyword)], |walk| walk.alternative(value, is_number_or_text));
-                }
+        if let Some(all) = schema.get("additionalProperties").filter(|all| !all.is_null()) {
+            self.within(&[Field("additionalProperties")], |walk| walk.structural(all));
+            if !is_true(Some(all)) && is_set(schema, "properties") {
+                let message = "`additionalProperties` and `properties` are mutually exclusive";
+                self.keyword(schema, "additionalProperties", message);
             }
         }
-    }
-
-    /// Checks a schema that only adds constraints. For `x-kubernetes-int-or-string` the types `integer` and `string`
-    /// are allowed in it.
-    fn alternative(&mut self, schema: &'n Node, is_number_or_text: bool) {
-        let forbidden = OUTSIDE_ALONE.into_iter().filter(|keyword| is_there(schema, keyword));
-        for keyword in forbidden.filter(|keyword| !is_number_or_text || *keyword != "type") {
-            self.keyword(
-                schema,
-                keyword,
-                format!("`{keyword}` is not allowed in an alternative: move it to the surrounding schema"),
-            );
+        if let Some(items) = schema.get("items").filter(|items| !items.is_null()) {
+            let outside = self.is_correlatable;
+            self.is_correlatable &= word(schema, "x-kubernetes-list-type") == Some("map");
+            self.within(&[Field("items")], |walk| walk.structural(items));
+            self.is_correlatable = outside;
         }
-        self.pattern(schema);
-        let fields = schema.get("properties").and_then(Node::as_map);
-        for (name, field) in fields.into_iter().flat_map(Map::iter) {
-            let steps = [Field("properties"), Field(name)];
-            self.within(&steps, |walk| walk.alternative(field, false));
-        }
-        if let Some(items) = schema.get("items") {
-            self.within(&[Field("items")], |walk| walk.alternative(items, false));
-        }
-        self.alternatives(schema, is_number_or_text);
     }
 }

@@ -34,7 +34,12 @@ spec:
             "APIServiceSpec version; CustomResourceDefinitionNames plural; CustomResourceDefinitionVersion name",
             Check::RequiredString(LABEL_1035),
         ),
-        ("CustomResourceDefinitionNames shortNames categories", Check::StringList(LABEL_1035)),
+        (
+            "CustomResourceDefinitionNames shortNames categories; WebhookConversion conversionReviewVersions",
+            Check::StringList(LABEL_1035),
+        ),
+        ("CustomResourceDefinitionNames singular", Check::OptionalString(LABEL_1035)),
+        ("CustomResourceDefinitionNames kind listKind", Check::OptionalString(KIND)),
         ("Variable name", Check::RequiredString(IDENTIFIER)),
         ("StatefulSetSpec", Check::Type(check_claim_names)),
     ],
@@ -45,6 +50,8 @@ const LABEL: StringFormat =
     (is_dns_label, "a lowercase RFC 1123 label (lowercase letters, digits and `-`, at most 63 characters)");
 const LABEL_1035: StringFormat =
     (is_dns_1035_label, "an RFC 1035 label (lowercase letters, digits and `-`, starting with a letter)");
+const KIND: StringFormat =
+    (|text| is_dns_1035_label(&text.to_ascii_lowercase()), "letters, digits and `-`, starting with a letter");
 const IDENTIFIER: StringFormat =
     (is_identifier, "an identifier (letters, digits and `_`, not starting with a digit)");
 

@@ -6,4 +6,4 @@ pub(super) use crate::rule::{
     is_true, pod, text_of,
 };
 pub(super) use smp_text::diagnostic::RuleText;
-pub(super) use smp_text::yaml::{Map, Node};
+pub(super) use smp_text::yaml::{Map, Node, Resolved};
