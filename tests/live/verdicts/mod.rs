@@ -153,6 +153,39 @@ fn server_rejects_what_validation_rejects() {
     assert!(same * 1000 >= all * SAME, "{same} of {all} verdicts are the same");
 }
 
+/// Returns the first lines and the objects of a test file of the rules.
+fn objects_of_rules<'t>(text: &'t str, separator: &str) -> Vec<(&'t str, Value)> {
+    // kubectl would send 1.0 as 1.
+    let parts = text.split(separator).skip(1).filter(|part| !part.contains("containerPort: 1.0"));
+    parts.filter_map(|part| Some((part.lines().next()?, objects::documents(part).pop()?))).collect()
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn server_rejects_the_invalid_objects_of_the_rules_alone() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    let asked = Validator::new(&rig);
+    let invalid = include_str!("../../../crates/validate/src/rules/invalid_objects.yaml");
+    let valid = include_str!("../../../crates/validate/src/rules/valid_objects.yaml");
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for (text, separator, is_valid) in [(invalid, "--- # ", false), (valid, "---\n", true)] {
+        let objects = objects_of_rules(text, separator);
+        let verdicts = asked.all(objects.iter().map(|(_, object)| object));
+        for ((line, _), verdict) in objects.iter().zip(verdicts) {
+            match verdict {
+                Verdict::None(_) => continue,
+                Verdict::Taken if !is_valid => wrong.push(format!("taken: {line}")),
+                Verdict::Refused(why) if is_valid => wrong.push(format!("refused: {line}: {why}")),
+                Verdict::Taken | Verdict::Refused(_) => {}
+            }
+            count += 1;
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(count > 200, "only {count} verdicts");
+}
+
 fn by_kind(valid: &[Valid]) -> BTreeMap<String, Vec<&Valid>> {
     let mut kinds: BTreeMap<String, Vec<&Valid>> = BTreeMap::new();
     for one in valid {

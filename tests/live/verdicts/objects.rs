@@ -136,7 +136,7 @@ fn manifests_in(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The objects in a text. Empty if it cannot be parsed.
-fn documents(text: &str) -> Vec<Value> {
+pub fn documents(text: &str) -> Vec<Value> {
     let sources = SourceMap::default();
     let id = sources.add("manifest.yaml", text);
     let documents = parse_documents(&sources, id, ParseOptions::kubectl()).unwrap_or_default();

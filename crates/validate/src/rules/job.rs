@@ -15,6 +15,7 @@ kind: Job
 metadata: {name: load}
 spec:
   completionMode: Indexed
+  parallelism: 3
   template:
     spec:
       restartPolicy: Never
@@ -26,7 +27,10 @@ spec:
 };
 
 fn job(subject: Subject<'_>, violations: &mut RuleViolations) {
-    if subject.text("completionMode") == Some("Indexed") && subject.get("completions").is_none() {
+    // A Job with neither `completions` nor `parallelism` gets 1 for both. The template of a CronJob gets no defaults.
+    let has_default = subject.kind() != "CronJob" && subject.get("parallelism").is_none();
+    let is_indexed = subject.text("completionMode") == Some("Indexed");
+    if is_indexed && subject.get("completions").is_none() && !has_default {
         violations.report_field(subject, "completions", "is required if `completionMode` is `Indexed`");
     }
     let is_rejected = |selector: &Node| {
