@@ -350,7 +350,7 @@ const RESERVED: [&str; 21] = [
 ];
 
 /// Returns the name of a field as expressions must write it, with the escapes that Kubernetes documents.
-fn escaped(name: &str) -> String {
+pub(super) fn escaped(name: &str) -> String {
     if RESERVED.contains(&name) {
         return format!("__{name}__");
     }

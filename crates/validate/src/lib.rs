@@ -34,6 +34,8 @@ mod cel;
 #[cfg(feature = "cel")]
 mod cel_depth;
 #[cfg(feature = "cel")]
+mod cel_fields;
+#[cfg(feature = "cel")]
 mod cel_functions;
 #[cfg(feature = "cel")]
 mod cel_meter;

@@ -124,6 +124,31 @@ fn short(message: &str) -> String {
     line.split(" expecting ").next().unwrap_or_default().to_string()
 }
 
+/// Returns the syntax tree of an expression, which is at most `DEEPEST` levels deep.
+pub(super) fn parse(text: &str) -> Result<IdedExpr, NotCompiled> {
+    let parsed =
+        if is_deep(text)? { cel_worker::with_stack(|| parse_here(text)) } else { Some(parse_here(text)) };
+    parsed.unwrap_or(Err(NotCompiled::TooLarge))
+}
+
+/// Returns true if an expression needs a larger stack than that of the caller.
+fn is_deep(text: &str) -> Result<bool, NotCompiled> {
+    let depth = depth(text);
+    if text.len() > LONGEST || depth > DEEPEST {
+        return Err(NotCompiled::TooLarge);
+    }
+    Ok(depth > DEEPEST_INLINE)
+}
+
+/// Parses an expression on the stack of the caller.
+fn parse_here(text: &str) -> Result<IdedExpr, NotCompiled> {
+    let parser = Parser::default().enable_optional_syntax(true);
+    parser.parse(text).map_err(|errors| NotCompiled::Invalid {
+        first: errors.errors.first().map(|error| short(&error.msg)).unwrap_or_default(),
+        all: errors.to_string(),
+    })
+}
+
 /// A compiled expression with its limits.
 #[derive(Debug)]
 pub struct TimedProgram {
@@ -145,23 +170,14 @@ impl TimedProgram {
     /// # Errors
     /// Fails if the text is not an expression, is too large, or is not supported.
     pub fn compile(text: &str, limit: Duration) -> Result<Arc<Self>, NotCompiled> {
-        let depth = depth(text);
-        if text.len() > LONGEST || depth > DEEPEST {
-            return Err(NotCompiled::TooLarge);
-        }
-        let parse = || {
-            let parser = Parser::default().enable_optional_syntax(true);
-            let root = parser.parse(text).map_err(|errors| NotCompiled::Invalid {
-                first: errors.errors.first().map(|error| short(&error.msg)).unwrap_or_default(),
-                all: errors.to_string(),
-            })?;
-            let mut rewriting = Rewriting { root, is_plain: true, is_linear: true };
+        let rewrite = || {
+            let mut rewriting = Rewriting { root: parse_here(text)?, is_plain: true, is_linear: true };
             rewriting.run()?;
             Ok(rewriting)
         };
-        let is_deep = depth > DEEPEST_INLINE;
-        let parsed = if is_deep { cel_worker::with_stack(parse) } else { Some(parse()) };
-        let Rewriting { root, is_plain, is_linear } = parsed.unwrap_or(Err(NotCompiled::TooLarge))?;
+        let is_deep = is_deep(text)?;
+        let rewritten = if is_deep { cel_worker::with_stack(rewrite) } else { Some(rewrite()) };
+        let Rewriting { root, is_plain, is_linear } = rewritten.unwrap_or(Err(NotCompiled::TooLarge))?;
         let on_worker = is_deep || !is_linear;
         let (is_costly, turn) = (AtomicBool::new(false), Mutex::new(()));
         Ok(Arc::new(Self { root, limit, on_worker, is_plain, is_costly, turn }))

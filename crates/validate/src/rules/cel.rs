@@ -35,6 +35,15 @@ const EXPRESSION: StringFormat = (is_expression, "a valid CEL expression");
 #[cfg(feature = "cel")]
 use crate::cel::may_be_expression as is_expression;
 
+#[cfg(feature = "cel")]
+pub(in crate::rules) use crate::cel_fields::undeclared_field;
+
+/// Returns `None`, since expressions cannot be checked without CEL.
+#[cfg(not(feature = "cel"))]
+pub(in crate::rules) fn undeclared_field(_: &str, _: &Node, _: bool) -> Option<String> {
+    None
+}
+
 /// Accepts every text, since expressions cannot be checked without CEL.
 #[cfg(not(feature = "cel"))]
 fn is_expression(_: &str) -> bool {

@@ -3,6 +3,7 @@ mod lists;
 mod paths;
 mod root;
 
+use super::cel;
 use super::prelude::*;
 use crate::names::names_key;
 use smp_text::gocompat::regexp;
@@ -245,7 +246,20 @@ impl<'n> SchemaOfDefinition<'n, '_> {
             for (field, _, message) in problems.into_iter().filter(|(_, applies, _)| *applies) {
                 self.within(&[Field(KEYWORD), Entry(index)], |walk| walk.keyword(rule, field, message));
             }
+            self.within(&[Field(KEYWORD), Entry(index)], |walk| walk.selected_fields(rule, schema));
         }
+    }
+
+    /// Checks that the expressions of a rule select only declared fields.
+    fn selected_fields(&mut self, rule: &'n Node, schema: &'n Node) {
+        let is_root = self.path.len() == ROOT.len() + 2;
+        let outside = std::mem::replace(&mut self.violations.rule, &cel::RULE);
+        for keyword in ["rule", "messageExpression"] {
+            if let Some(field) = cel::undeclared_field(text_of(rule, keyword), schema, is_root) {
+                self.keyword(rule, keyword, format!("selects `{field}`, which the schema does not declare"));
+            }
+        }
+        self.violations.rule = outside;
     }
 
     fn pattern(&mut self, schema: &'n Node) {
