@@ -24,8 +24,12 @@ type Versions<'r> = Vec<(SmolStr, Vec<&'r Resource>)>;
 
 /// Returns the response to a discovery request, and true if it is aggregated.
 pub(crate) fn respond(resources: &Resources, request: &Request) -> Option<(Value, bool)> {
-    let groups = groups(resources);
+    const MAX_PARTS: usize = 3;
     let parts: Vec<&str> = request.path.trim_matches('/').split('/').collect();
+    if parts.len() > MAX_PARTS {
+        return None;
+    }
+    let groups = groups(resources);
     let is_aggregated = request.accept().contains("as=APIGroupDiscoveryList");
     let named = groups.iter().filter(|(group, _)| !group.is_empty());
     let found = match parts.as_slice() {

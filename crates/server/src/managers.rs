@@ -1,5 +1,7 @@
 //! Managed fields of writes: calls the server-side apply library with the options of a request.
 
+use std::sync::{Arc, PoisonError};
+
 use serde_json::{Value, json};
 use smp_merge::managed_fields::{Applied, FieldSet, Options, Path, apply, update};
 
@@ -24,15 +26,20 @@ impl State {
     }
 
     /// Returns an object with only the fields that the server always writes. No manager owns these fields.
-    pub(crate) fn empty_object(&self, target: &Target) -> Value {
+    pub(crate) fn empty_object(&self, target: &Target) -> Arc<Value> {
         let gvk = &target.resource.gvk;
         let mut object = json!({"apiVersion": gvk.api_version(), "kind": gvk.kind});
-        if !target.resource.is_custom {
+        if target.resource.is_custom {
+            return object.into();
+        }
+        let mut known = self.empty_objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let empty = known.entry(gvk.clone()).or_insert_with(|| {
             let cursor = self.cursor(gvk);
             object = typed::decode(object, cursor, false).unwrap_or_default().object;
             typed::complete(&mut object, cursor);
-        }
-        object
+            object.into()
+        });
+        Arc::clone(empty)
     }
 
     /// Returns an object with its managed fields after a create, update or patch.
@@ -45,7 +52,7 @@ impl State {
     ) -> Value {
         let managers = self.manager_options(target, options);
         let empty = live.is_none().then(|| self.empty_object(target));
-        let live = live.or(empty.as_ref());
+        let live = live.or(empty.as_deref());
         // If the managed fields cannot be computed, a server stores the object with unchanged ones.
         update(live, &object, &options.manager, &managers).unwrap_or(object)
     }

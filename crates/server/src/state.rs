@@ -1,7 +1,7 @@
 //! The state of the cluster: objects, resources, types and settings.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
@@ -135,6 +135,8 @@ pub(crate) struct State {
     pub(crate) work: Work,
     /// The kinds that CRDs define, by group and kind.
     pub(crate) definitions: FxHashMap<(SmolStr, SmolStr), Arc<Value>>,
+    /// The empty objects of built-in kinds that were used.
+    pub(crate) empty_objects: Mutex<FxHashMap<Gvk, Arc<Value>>>,
 }
 
 /// State shared by all services and watches of a cluster.
@@ -163,6 +165,7 @@ impl State {
             addresses: 0,
             work: Work::default(),
             definitions: FxHashMap::default(),
+            empty_objects: Mutex::default(),
         }
     }
 

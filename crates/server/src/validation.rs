@@ -1,6 +1,6 @@
 //! Validates objects, and returns the causes of rejections as the server reports them.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use smp_text::diagnostic::Severity;
 use smp_text::yaml::Node;
 use smp_validate::{Violation, validate};
@@ -74,7 +74,7 @@ impl State {
             return name.into_iter().collect();
         }
         let found = |object: &Value| {
-            let found = validate(&Node::from(object), &self.schema, &self.validate);
+            let found = validate(&without_managers(object), &self.schema, &self.validate);
             let is_error =
                 |one: &Violation| one.severity == Severity::Error && !DECODING.contains(&one.rule.code());
             found.into_iter().filter(is_error).collect::<Vec<_>>()
@@ -98,6 +98,19 @@ impl State {
             .filter(|cause| !is_generated(cause));
         all.chain(group).chain(size_cause(object)).collect()
     }
+}
+
+/// Returns an object without its managed fields, which the server computes.
+fn without_managers(object: &Value) -> Node {
+    let of_metadata = |metadata: &Map<String, Value>| {
+        let fields = metadata.iter().filter(|(name, _)| *name != "managedFields");
+        Node::map(fields.map(|(name, value)| (name.as_str(), Node::from(value))).collect())
+    };
+    let fields = object.as_object().into_iter().flatten().map(|(name, value)| match value {
+        Value::Object(metadata) if name == "metadata" => (name.as_str(), of_metadata(metadata)),
+        _ => (name.as_str(), Node::from(value)),
+    });
+    Node::map(fields.collect())
 }
 
 /// Returns the cause if the data of a ConfigMap or Secret is too large.
