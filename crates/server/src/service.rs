@@ -33,6 +33,8 @@ pub struct ClusterService {
 /// A response before it is written.
 enum Reply {
     Object(u16, Value),
+    /// An object as it is stored.
+    Stored(u16, Arc<Value>),
     Raw(u16, String),
     /// JSON with another media type.
     Typed(Value, &'static str),
@@ -138,6 +140,9 @@ fn written(reply: Option<Result<Reply>>) -> Response<Body> {
         Some(Ok(Reply::Object(code, object))) => {
             json_response(code, serde_json::to_vec(&object).unwrap_or_default())
         }
+        Some(Ok(Reply::Stored(code, object))) => {
+            json_response(code, serde_json::to_vec(&*object).unwrap_or_default())
+        }
         Some(Ok(Reply::Raw(code, text))) => json_response(code, text.into_bytes()),
         Some(Ok(Reply::Typed(object, media_type))) => {
             response(200, media_type, Body::bytes(serde_json::to_vec(&object).unwrap_or_default()))
@@ -152,7 +157,7 @@ fn written(reply: Option<Result<Reply>>) -> Response<Body> {
 fn code_of(reply: Option<&Result<Reply>>) -> u16 {
     match reply {
         None => 404,
-        Some(Ok(Reply::Object(code, _) | Reply::Raw(code, _))) => *code,
+        Some(Ok(Reply::Object(code, _) | Reply::Stored(code, _) | Reply::Raw(code, _))) => *code,
         Some(Ok(Reply::Moved(_))) => 301,
         Some(Ok(_)) => 200,
         Some(Err(failure)) => failure.code,
@@ -259,7 +264,10 @@ fn call_verb(
     }
     let reply = match target.verb {
         Verb::Get | Verb::List | Verb::Watch => read(form, state, target, request),
-        Verb::Create => state.create(target, request, &mut options).map(|object| Reply::Object(201, object)),
+        Verb::Create => state.create(target, request, &mut options).map(|object| match form {
+            Form::Object => Reply::Stored(201, object),
+            _ => Reply::Object(201, Arc::unwrap_or_clone(object)),
+        }),
         Verb::Update => {
             let updated = state.update(target, request, &mut options);
             updated.map(|(object, is_new)| Reply::Object(if is_new { 201 } else { 200 }, object))

@@ -1,5 +1,7 @@
 //! Creates objects.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use smp_merge::defaults::has_generation;
 
@@ -18,7 +20,7 @@ impl State {
         target: &Target,
         request: &Request,
         options: &mut WriteOptions,
-    ) -> Result<Value> {
+    ) -> Result<Arc<Value>> {
         let resource = &target.resource;
         let object = self.read_object(request, resource, &resource.gvk, options)?;
         self.create_decoded(target, object, options)
@@ -33,7 +35,7 @@ impl State {
     ) -> Result<Value> {
         let resource = &target.resource;
         let object = self.decode(object, resource.is_custom, &resource.gvk, options)?;
-        self.create_decoded(target, object, options)
+        self.create_decoded(target, object, options).map(Arc::unwrap_or_clone)
     }
 
     fn create_decoded(
@@ -41,7 +43,7 @@ impl State {
         target: &Target,
         object: Value,
         options: &mut WriteOptions,
-    ) -> Result<Value> {
+    ) -> Result<Arc<Value>> {
         let mut object = object;
         metadata::check_namespace(&mut object, target)?;
         kinds::check(&mut object, target)?;
@@ -58,7 +60,7 @@ impl State {
         target: &Target,
         object: Value,
         options: &mut WriteOptions,
-    ) -> Result<Value> {
+    ) -> Result<Arc<Value>> {
         let resource = &target.resource;
         let mut object = object;
         self.admit_create(target, &mut object)?;
@@ -78,10 +80,10 @@ impl State {
             return Err(Failure::already_exists(target.named(), metadata::is_deleted(known)));
         }
         if options.is_dry {
-            return Ok(object);
+            return Ok(object.into());
         }
         let stored = self.write(resource, &key, Some(object));
         self.after_create(target, &stored);
-        Ok(Value::clone(&stored))
+        Ok(stored)
     }
 }

@@ -1,5 +1,7 @@
 //! Patches of all types, and server-side apply.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 use smp_merge::patch::json::{self, CustomResources as Merging, PatchType, PatchingOptions};
 use smp_merge::schema::Cursor;
@@ -159,7 +161,8 @@ impl State {
         let Some(old) = old else {
             metadata::remove(&mut object, "resourceVersion");
             self.set_system_fields(&mut object);
-            return Ok(Patched::Object(self.create_object(target, object, options)?, true));
+            let created = self.create_object(target, object, options)?;
+            return Ok(Patched::Object(Arc::unwrap_or_clone(created), true));
         };
         Ok(Patched::Object(self.replace(target, &old, object, options)?, false))
     }

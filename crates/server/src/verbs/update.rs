@@ -1,5 +1,7 @@
 //! Replaces objects and their subresources, and stores the results of patches.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use smp_merge::managed_fields::keep_times;
 
@@ -37,7 +39,8 @@ impl State {
                 self.set_system_fields(&mut object);
                 metadata::remove(&mut object, "resourceVersion");
                 let object = self.with_managers(target, None, object, options);
-                return Ok((self.create_object(target, object, options)?, true));
+                let created = self.create_object(target, object, options)?;
+                return Ok((Arc::unwrap_or_clone(created), true));
             }
             Err(failure) => return Err(failure),
         };
