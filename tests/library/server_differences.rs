@@ -14,7 +14,7 @@ use super::responses::requester::block_on;
 /// The behaviour of the real server in a row, and a check of ours.
 type Row = (&'static str, fn(&TestCluster) -> bool);
 
-const ROWS: [Row; 21] = [
+const ROWS: [Row; 22] = [
     ("requests are authorized", |cluster| send(cluster, "GET", "/api/v1/secrets", "", &Value::Null).0 == 200),
     ("admission webhooks are called", |cluster| {
         cluster.create(webhook()).expect("a webhook");
@@ -37,6 +37,15 @@ const ROWS: [Row; 21] = [
         let [policy, _] = validating("a", "1 + 1");
         cluster.create(policy).is_ok()
     }),
+    (
+        "CEL rules of CRDs must have the right types, and a limited estimated cost, when they are created",
+        |cluster| {
+            let mut wrong = definition("as");
+            let rules = json!([{"rule": "self.metadata.name == 1"}]);
+            wrong["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["x-kubernetes-validations"] = rules;
+            cluster.create(wrong).is_ok()
+        },
+    ),
     ("the status of a ValidatingAdmissionPolicy has the warnings of a type check", |cluster| {
         create_all(cluster, validating("a", "object.spec.none == 1"));
         cluster.objects("ValidatingAdmissionPolicy")[0]["status"] == json!({})

@@ -284,9 +284,17 @@ fn map_value(map: &Map, cursor: Cursor<'_>) -> CelValue {
     let mut fields: HashMap<Key, CelValue> = HashMap::with_capacity(map.len());
     for (name, value) in map.iter() {
         let declared = cursor.declared(name);
-        let name = if declared.is_some() { escaped(name) } else { name.to_string() };
-        let below = declared.unwrap_or_else(|| cursor.additional());
-        fields.insert(Key::String(Arc::new(name)), value_of(value, below));
+        let value = value_of(value, declared.unwrap_or_else(|| cursor.additional()));
+        let name = if declared.is_some() {
+            // Expressions may write a keyword with or without the escape.
+            if is_reserved(name) {
+                fields.insert(Key::String(Arc::new(name.to_string())), value.clone());
+            }
+            escaped(name)
+        } else {
+            name.to_string()
+        };
+        fields.insert(Key::String(Arc::new(name)), value);
     }
     CelValue::Map(CelMap { map: Arc::new(fields) })
 }
@@ -349,9 +357,14 @@ const RESERVED: [&str; 21] = [
     "while",
 ];
 
+/// Returns true for a keyword of CEL, which expressions may use as the name of a field.
+pub(super) fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name)
+}
+
 /// Returns the name of a field as expressions must write it, with the escapes that Kubernetes documents.
 pub(super) fn escaped(name: &str) -> String {
-    if RESERVED.contains(&name) {
+    if is_reserved(name) {
         return format!("__{name}__");
     }
     if !name.contains(['.', '-', '/']) && !name.contains("__") {
@@ -366,6 +379,7 @@ pub(super) fn escaped(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use smp_merge::schema::{Gvk, Schema};
 
     fn outcome(expression: &str, object: &str) -> CelOutcome {
         let node: Node = object.parse().expect("test text");
@@ -481,6 +495,22 @@ mod tests {
         for (name, want) in [("a", "a"), ("in", "__in__"), ("a-b.c", "a__dash__b__dot__c"), ("a_b", "a_b")] {
             assert_eq!(escaped(name), want);
         }
+    }
+
+    #[test]
+    fn keywords_name_fields_with_and_without_the_escape() {
+        let schema = serde_json::json!({"type": "object", "properties": {"namespace": {"type": "string"}}});
+        let definition = serde_json::json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "spec": {"group": "example.com", "scope": "Cluster", "names": {"kind": "Thing", "plural": "things"},
+                "versions": [{"name": "v1", "schema": {"openAPIV3Schema": schema}}]},
+        });
+        let schema = Schema::default().with_crds(&[definition]).expect("a schema");
+        let thing = schema.kind(&Gvk::from_manifest("example.com/v1", "Thing")).expect("a kind");
+        let mut variables = Variables::with_functions();
+        variables.add("self", value_of(&"{namespace: a}".parse().expect("an object"), thing));
+        let rule = Expression::compile("self.namespace == 'a' && self.__namespace__ == 'a'");
+        assert_eq!(rule.outcome(&variables), CelOutcome::True);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use kube_cel::cel::IdedExpr;
 use kube_cel::cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValue, operators};
 use smp_text::yaml::{Map, Node};
 
-use super::cel::escaped;
+use super::cel::{escaped, is_reserved};
 use super::rule::{is_true, text_of};
 use super::timed_cel;
 
@@ -79,15 +79,32 @@ impl<'n> Type<'n> {
         }
         match name {
             "apiVersion" | "kind" if self.is_root => return Ok(None),
-            "metadata" if self.is_root => return Ok(Some(Self::new(&METADATA))),
+            "metadata" if self.is_root && !self.declares_names() => return Ok(Some(Self::new(&METADATA))),
             _ => {}
         }
         if let Some(values) = self.values() {
             return Ok(Some(values));
         }
         let mut fields = schema.get("properties").and_then(Node::as_map).into_iter().flat_map(Map::iter);
-        let field = fields.find(|(field, _)| escaped(field) == name).map(|(_, field)| Self::new(field));
+        let is_named = |field: &str| field == name && is_reserved(field) || escaped(field) == name;
+        let field = fields.find(|(field, _)| is_named(field)).map(|(_, field)| Self::new(field));
         field.filter(|field| field.is_usable()).map(Some).ok_or(())
+    }
+}
+
+impl Type<'_> {
+    /// Returns true if the schema of a whole object declares its type and both names. Only then do expressions have the
+    /// metadata of the schema.
+    fn declares_names(self) -> bool {
+        let type_at = |path: &[&str]| {
+            let field =
+                path.iter().try_fold(self.schema, |schema, name| schema.get_path(&["properties", name]));
+            field.map_or("", |field| text_of(field, "type"))
+        };
+        type_at(&["metadata"]) == "object"
+            && [&["kind"][..], &["apiVersion"], &["metadata", "name"], &["metadata", "generateName"]]
+                .into_iter()
+                .all(|path| type_at(path) == "string")
     }
 }
 
@@ -190,6 +207,7 @@ properties:
   either: {x-kubernetes-int-or-string: true}
   free: {x-kubernetes-preserve-unknown-fields: true}
   open: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {f: {type: string}}}
+  names: {type: object, properties: {namespace: {type: string}}}
   template: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}
 "
         .parse()
@@ -204,6 +222,7 @@ properties:
             "self.either.anything == 1 && self.a.anything == 1",
             "has(self.open.f) && self.?a.orValue(1) == 1 && other.b == 1",
             "self.template.metadata.name == ''",
+            "self.names.namespace == self.names.__namespace__",
             "self.a ==",
         ] {
             assert_eq!(undeclared(text), "", "{text}");
@@ -223,6 +242,16 @@ properties:
         ] {
             assert_eq!(undeclared(text), field, "{text}");
         }
+        let object: Node = "
+type: object
+properties:
+  kind: {type: string}
+  apiVersion: {type: string}
+  metadata: {type: object, properties: {name: {type: string}, generateName: {type: string}, labels: {type: object}}}
+"
+        .parse()
+        .expect("a schema");
+        assert_eq!(undeclared_field("has(self.metadata.labels)", &object, true), None);
         assert_eq!(undeclared_field("self.metadata.name == ''", &schema, false).as_deref(), Some("metadata"));
     }
 }

@@ -61,7 +61,7 @@ spec:
         properties:
           spec:
             type: object
-            properties: {{a: {{type: integer}}}}
+            properties: {{a: {{type: integer}}, b: {{type: string}}}}
             x-kubernetes-validations:
             - rule: self.a < 3
               message: too many
