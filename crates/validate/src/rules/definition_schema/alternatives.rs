@@ -75,23 +75,29 @@ impl<'n> SchemaOfDefinition<'n, '_> {
                     walk.report(&[], field.span(), "an alternative may not constrain `metadata`");
                 });
             }
-            self.constrained(&steps, field, outside.declared.map(|all| all.get_path(&["properties", name])));
+            self.constrained(&steps, field, outside);
         }
         if let Some(items) = schema.get("items").filter(|items| !items.is_null()) {
-            self.constrained(&[Field("items")], items, outside.declared.map(|all| all.get("items")));
+            self.constrained(&[Field("items")], items, outside);
         }
         self.alternatives(schema, outside);
     }
 
-    /// Checks the schema of a field or of entries in an alternative. `declared` is the schema of the same value in the
-    /// surrounding schema, which may lack it.
-    fn constrained(&mut self, steps: &[PathStep<'n>], schema: &'n Node, declared: Option<Option<&'n Node>>) {
+    /// Checks the schema of a field or of entries in an alternative, which the surrounding schema must declare.
+    fn constrained(&mut self, steps: &[PathStep<'n>], schema: &'n Node, outside: Outside<'n>) {
+        let below = |around: &'n Node| {
+            steps.iter().try_fold(around, |node, step| match step {
+                Field(name) => node.get(name),
+                Entry(index) => node.as_list()?.get(*index),
+            })
+        };
+        let declared = outside.declared.and_then(below);
         self.within(steps, |walk| {
-            if declared == Some(None) {
+            if outside.declared.is_some() && declared.is_none() {
                 let message = "must also be declared in the surrounding schema, outside of the alternative";
                 walk.report(&[], schema.span(), message);
             }
-            walk.alternative(schema, Outside { is_number_or_text: false, declared: declared.flatten() });
+            walk.alternative(schema, Outside { is_number_or_text: false, declared });
         });
     }
 }
