@@ -156,6 +156,7 @@ const INTERNAL_LIMITS: &[(&str, &str)] = &[
     ("server/controllers/mod.rs", "MAX_STEPS"),       // steps of stand-ins in a request of a test
     ("validate/walk.rs", "MAX_LISTED_FIELDS"),        // names in a help
     ("validate/walk.rs", "MAX_VIOLATIONS_WITH_LOCATION"), // findings with a location in their text
+    ("validate/rules/definition_path.rs", "MAX_SELECTABLE_FIELDS"), // that of kube-apiserver
     ("inspect/check/quoting.rs", "MAX_SEARCHED_BYTES"), // length of a text that is searched
     ("merge/merge/kyaml/tuples.rs", "MAX_KEYS"),      // further keys are ignored
     ("merge/merge/unmatched_deletions.rs", "MAX_NAMES"), // names that are compared for a suggestion

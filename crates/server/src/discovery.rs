@@ -24,9 +24,9 @@ type Versions<'r> = Vec<(SmolStr, Vec<&'r Resource>)>;
 
 /// Returns the response to a discovery request, and true if it is aggregated.
 pub(crate) fn respond(resources: &Resources, request: &Request) -> Option<(Value, bool)> {
-    const MAX_PARTS: usize = 3;
+    const LONGEST: usize = 3;
     let parts: Vec<&str> = request.path.trim_matches('/').split('/').collect();
-    if parts.len() > MAX_PARTS {
+    if parts.len() > LONGEST {
         return None;
     }
     let groups = groups(resources);

@@ -9,7 +9,6 @@ use crate::names::names_key;
 use smp_text::gocompat::regexp;
 use smp_text::source::Span;
 
-use alternatives::Outside;
 pub(super) use paths::schema_at;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
@@ -84,6 +83,16 @@ struct SchemaOfDefinition<'n, 'f> {
     violations: &'f mut RuleViolations,
     /// True if the API server can find the old value of each value that the schema describes.
     is_correlatable: bool,
+}
+
+/// The schema around an alternative.
+#[derive(Clone, Copy)]
+struct Outside<'n> {
+    /// True for `x-kubernetes-int-or-string`, whose alternatives have the types `integer` and `string`.
+    is_number_or_text: bool,
+    /// The schema of the same value, in which all fields of the alternative must be declared. The API server only
+    /// requires that of the alternatives at the root.
+    declared: Option<&'n Node>,
 }
 
 /// Returns the string of a keyword.

@@ -1,7 +1,7 @@
 //! Schemas that only add constraints to the surrounding schema, in `allOf`, `anyOf`, `oneOf` and `not`.
 
 use super::super::prelude::*;
-use super::{SchemaOfDefinition, fields, is_set};
+use super::{Outside, SchemaOfDefinition, fields, is_set};
 
 /// Keywords whose schemas only add constraints to the surrounding schema.
 const ALTERNATIVES: [&str; 4] = ["allOf", "anyOf", "oneOf", "not"];
@@ -22,16 +22,6 @@ const OUTSIDE_ALONE: [&str; 13] = [
     "x-kubernetes-preserve-unknown-fields",
     "x-kubernetes-validations",
 ];
-
-/// The schema around an alternative.
-#[derive(Clone, Copy)]
-pub(super) struct Outside<'n> {
-    /// True for `x-kubernetes-int-or-string`, whose alternatives have the types `integer` and `string`.
-    pub(super) is_number_or_text: bool,
-    /// The schema of the same value, in which all fields of the alternative must be declared. The API server only
-    /// requires that of the alternatives at the root.
-    pub(super) declared: Option<&'n Node>,
-}
 
 /// Returns true if a keyword is present that an alternative may not have. Of a default, every value counts.
 fn is_forbidden(schema: &Node, keyword: &str) -> bool {

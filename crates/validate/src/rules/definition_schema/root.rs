@@ -52,7 +52,7 @@ impl<'n> SchemaOfDefinition<'n, '_> {
         }
         for (name, field) in fields(root) {
             self.within(&[Field("properties"), Field(name)], |walk| match name {
-                "metadata" => walk.metadata(field),
+                "metadata" => walk.object_meta(field),
                 "apiVersion" | "kind" => walk.type_meta(field),
                 _ => {}
             });
@@ -67,7 +67,7 @@ impl<'n> SchemaOfDefinition<'n, '_> {
     }
 
     /// Checks the schema of the metadata, which may only constrain the names.
-    fn metadata(&mut self, schema: &'n Node) {
+    fn object_meta(&mut self, schema: &'n Node) {
         if word(schema, "type").is_some_and(|name| TYPES.contains(&name) && name != "object") {
             self.keyword(schema, "type", "must be `object`");
         }
