@@ -24,9 +24,9 @@ type Versions<'r> = Vec<(SmolStr, Vec<&'r Resource>)>;
 
 /// Returns the response to a discovery request, and true if it is aggregated.
 pub(crate) fn respond(resources: &Resources, request: &Request) -> Option<(Value, bool)> {
-    const LONGEST: usize = 3;
     let parts: Vec<&str> = request.path.trim_matches('/').split('/').collect();
-    if parts.len() > LONGEST {
+    // Only requests for objects have longer paths.
+    if let [_, _, _, _, ..] = parts[..] {
         return None;
     }
     let groups = groups(resources);

@@ -29,7 +29,19 @@ macro_rules! pod {
     };
 }
 
-pub(crate) use {container, pod};
+/// A CustomResourceDefinition of kind `Widget` that ends with these fields of its `spec`.
+macro_rules! definition {
+    ($fields:literal) => {
+        concat!(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: \
+             widgets.example.com}\nspec:\n  group: example.com\n  names: {kind: Widget, plural: widgets}\n  scope: \
+             Namespaced\n",
+            $fields
+        )
+    };
+}
+
+pub(crate) use {container, definition, pod};
 
 /// A rule of the API server for the values of objects. Two rules are equal if their names are equal.
 ///
@@ -195,7 +207,7 @@ impl<'n> Subject<'n> {
     }
 
     pub(super) fn list(self, field: &str) -> &'n [Node] {
-        self.get(field).and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default()
+        list_of(self.node, field)
     }
 
     /// Returns the entries of a map in a field, including the locations of the keys.
@@ -246,6 +258,11 @@ impl<'n> Subject<'n> {
 /// Returns the string in a field, or an empty one.
 pub(super) fn text_of<'n>(node: &'n Node, field: &str) -> &'n str {
     node.get(field).and_then(Node::as_str).unwrap_or_default()
+}
+
+/// Returns the list in a field, or an empty one.
+pub(super) fn list_of<'n>(node: &'n Node, field: &str) -> &'n [Node] {
+    node.get(field).and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default()
 }
 
 pub(super) fn is_true(node: Option<&Node>) -> bool {
@@ -310,9 +327,7 @@ impl RuleViolations {
 
     /// Reports a violation at a path below the value, with the given location.
     pub(super) fn report_at(&mut self, path: &[PathStep<'_>], at: Span, message: impl Into<String>) {
-        let path = path.iter().map(|step| step.element()).collect();
-        let (rule, message, severity) = (self.rule, message.into(), Severity::Error);
-        self.found.push(RuleViolation { rule, path, at, message, severity });
+        self.report_below(path.iter().copied(), std::iter::empty(), at, message.into());
     }
 
     /// Reports a violation at a path below the value that ends with elements of another path.

@@ -11,18 +11,12 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     why: "The API server converts objects between the versions of a kind with this webhook. Without a valid \
           description, it rejects the CRD.",
     documentation: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#webhook-conversion",
-    example: "\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  names: {kind: Widget, plural: widgets}
-  scope: Namespaced
-  conversion: {strategy: Webhook}
+    example: definition!(
+        "  conversion: {strategy: Webhook}
   versions:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
-",
+"
+    ),
     fix: ("{strategy: Webhook}", "{strategy: None}"),
     checks: &[("CustomResourceConversion", Check::Type(conversion))],
     ..ValidationRule::DEFAULT
@@ -49,7 +43,7 @@ fn conversion(subject: Subject<'_>, violations: &mut RuleViolations) {
 /// Checks the versions of `ConversionReview` that the webhook understands.
 fn review_versions(subject: Subject<'_>, webhook: &Node, violations: &mut RuleViolations) {
     const VERSIONS: &str = "conversionReviewVersions";
-    let versions = webhook.get(VERSIONS).and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default();
+    let versions = list_of(webhook, VERSIONS);
     let names: Vec<&str> = versions.iter().filter_map(Node::as_str).collect();
     if !names.iter().any(|name| matches!(*name, "v1" | "v1beta1")) {
         let path = [Field("webhook"), Field(VERSIONS)];

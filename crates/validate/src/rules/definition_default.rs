@@ -13,17 +13,9 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     why: "The API server adds defaults to objects without the field, so it only accepts defaults that an object \
           could have. A default must also contain the required fields below it, even those with their own default.",
     documentation: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#defaulting",
-    example: "\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  names: {kind: Widget, plural: widgets}
-  scope: Namespaced
-  versions:
+    example: definition!("  versions:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {size: {type: integer, default: small}}}}}
-",
+"),
     fix: ("small", "3"),
     checks: &[("CustomResourceDefinition", Check::Type(defaults))],
     ..ValidationRule::DEFAULT

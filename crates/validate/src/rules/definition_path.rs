@@ -13,21 +13,15 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
           the scale subresource are below `.spec` or `.status`, and selectable fields are strings, integers or \
           booleans of the schema.",
     documentation: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#crd-selectable-fields",
-    example: "\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  names: {kind: Widget, plural: widgets}
-  scope: Namespaced
-  versions:
+    example: definition!(
+        "  versions:
   - name: v1
     served: true
     storage: true
     schema: {openAPIV3Schema: {type: object}}
     additionalPrinterColumns: [{name: Size, type: integer, jsonPath: spec.size}]
-",
+"
+    ),
     fix: ("spec.size", ".spec.size"),
     checks: &[
         ("CustomResourceColumnDefinition jsonPath", Check::OptionalString(JSON_PATH)),

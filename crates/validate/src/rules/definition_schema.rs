@@ -20,17 +20,9 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     why: "The API server prunes unknown fields and validates objects by this schema, so it must know the type of \
           each field. Without the CRD, custom resources of its kind cannot be applied.",
     documentation: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema",
-    example: "\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  names: {kind: Widget, plural: widgets}
-  scope: Namespaced
-  versions:
+    example: definition!("  versions:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {properties: {size: {type: integer}}}}}}}
-",
+"),
     fix: ("{properties:", "{type: object, properties:"),
     checks: &[
     ("CustomResourceDefinitionSpec", Check::Type(unknown_fields)),
@@ -213,6 +205,13 @@ impl<'n> SchemaOfDefinition<'n, '_> {
         if word(schema, "type") != Some("object") {
             self.keyword(schema, EMBEDDED, "may be set only if the type is `object`");
         }
+        if schema.get("additionalProperties").is_some_and(|all| !all.is_null()) {
+            self.keyword(
+                schema,
+                "additionalProperties",
+                format!("may not be set together with `{EMBEDDED}`"),
+            );
+        }
         if !preserves && !is_set(schema, "properties") {
             let message = format!("requires `properties` or `{PRESERVE}`");
             self.keyword(schema, EMBEDDED, message);
@@ -223,7 +222,7 @@ impl<'n> SchemaOfDefinition<'n, '_> {
     fn expressions(&mut self, schema: &'n Node) {
         const KEYWORD: &str = "x-kubernetes-validations";
         let has_lines = |text: &str| text.trim().contains(['\n', '\r']);
-        let rules = schema.get(KEYWORD).and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default();
+        let rules = list_of(schema, KEYWORD);
         for (index, rule) in rules.iter().enumerate() {
             let (text, message) = (text_of(rule, "rule"), text_of(rule, "message"));
             let path = text_of(rule, "fieldPath");

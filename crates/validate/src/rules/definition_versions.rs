@@ -11,17 +11,11 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     why: "The API server stores all objects in this version. A patch that adds a new version often forgets to \
           change the flag of the old one.",
     documentation: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/",
-    example: "\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  names: {kind: Widget, plural: widgets}
-  scope: Namespaced
-  versions:
+    example: definition!(
+        "  versions:
   - {name: v1, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}
-",
+"
+    ),
     fix: ("false", "true"),
     checks: &[
         ("CustomResourceDefinitionSpec", Check::Type(versions)),

@@ -3,7 +3,7 @@
 pub(super) use crate::rule::PathStep::{Entry, Field};
 pub(super) use crate::rule::{
     Check, PathStep, RuleViolations, StringFormat, Subject, ValidationRule, ViolationCause, container,
-    is_true, pod, text_of,
+    definition, is_true, list_of, pod, text_of,
 };
 pub(super) use smp_text::diagnostic::RuleText;
 pub(super) use smp_text::yaml::{Map, Node, Resolved};

@@ -53,8 +53,8 @@ impl<'n> SchemaOfDefinition<'n, '_> {
 
     /// Checks that the list map keys are scalar fields of each entry, and that each is required or has a default.
     fn keys(&mut self, schema: &'n Node, items: &'n Node) {
-        let required = items.get("required").and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default();
-        let keys = schema.get(KEYS).and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default();
+        let required = list_of(items, "required");
+        let keys = list_of(schema, KEYS);
         let mut seen = HashSet::new();
         for (index, key) in keys.iter().enumerate() {
             let Some(name) = key.as_str() else { continue };
