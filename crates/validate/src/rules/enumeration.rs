@@ -33,6 +33,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
             "CustomResourceColumnDefinition type",
             Check::OneOf(&["boolean", "date", "integer", "number", "string"]),
         ),
+        ("CustomResourceColumnDefinition format", Check::OptionalString(COLUMN_FORMAT)),
     ],
     ..ValidationRule::DEFAULT
 };
@@ -40,10 +41,17 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
 const LIFECYCLE_MODE: StringFormat =
     (|text| matches!(text, "Persistent" | "Ephemeral"), "`Persistent` or `Ephemeral`");
 
+const COLUMN_FORMAT: StringFormat = (
+    |text| {
+        matches!(text, "byte" | "date" | "date-time" | "double" | "float" | "int32" | "int64" | "password")
+    },
+    "`byte`, `date`, `date-time`, `double`, `float`, `int32`, `int64` or `password`",
+);
+
 const LIMIT_TYPE: StringFormat = (
     |text| {
         matches!(text, "Pod" | "Container" | "PersistentVolumeClaim")
             || (text.contains('/') && is_qualified_name(text))
     },
-    "`Pod`, `Container`, `PersistentVolumeClaim`or a qualified name such as `example.com/Image`",
+    "`Pod`, `Container`, `PersistentVolumeClaim` or a qualified name such as `example.com/Image`",
 );

@@ -14,6 +14,7 @@ pub(super) mod cel;
 mod cluster_ip;
 mod container_name;
 mod data_key;
+mod definition_approval;
 mod definition_conversion;
 mod definition_default;
 mod definition_name;
@@ -100,7 +101,7 @@ pub static VALIDATION_RULES: &[&ValidationRule] = registry! {
     volume_source volume_mount volume_path toleration spread requirement selector_mismatch strategy job
     restart_policy schedule autoscaler_range autoscaler_metric budget service_ports service_type cluster_ip ingress_host ingress_path
     ingress_backend network_peer policy_rule role_ref subject webhook definition_name definition_schema
-    definition_default definition_path definition_versions definition_conversion data_key secret_type access_modes storage_request limit_order
+    definition_default definition_path definition_versions definition_approval definition_conversion data_key secret_type access_modes storage_request limit_order
 };
 
 /// The rule `cel`.

@@ -51,6 +51,13 @@ fn name_form(kind: &str, object: &Node) -> (usize, fn(&str) -> bool, &'static st
     }
 }
 
+/// Returns true if Kubernetes reserves the name of a PriorityClass.
+fn is_reserved(kind: &str, name: &str) -> bool {
+    kind == "PriorityClass"
+        && name.starts_with("system-")
+        && !matches!(name, "system-cluster-critical" | "system-node-critical")
+}
+
 /// Checks the name and the namespace of an object of any kind.
 pub(super) fn name(object: &Node, violations: &mut RuleViolations) {
     let Some(metadata) = object.get("metadata") else {
@@ -70,7 +77,10 @@ pub(super) fn name(object: &Node, violations: &mut RuleViolations) {
     // A name that is not a string is reported by `wrong-type`.
     let has_other_type =
         || metadata.get("name").is_some_and(|name| !name.is_null() && name.as_str() != Some(""));
-    if !own.is_empty() {
+    if is_reserved(kind, own) {
+        let message = format!("invalid name `{own}`: names that begin with `system-` are reserved");
+        violations.report_at(&path, location("name"), message);
+    } else if !own.is_empty() {
         if own.len() > longest || !form(own) {
             violations.report_at(
                 &path,
