@@ -473,11 +473,9 @@ impl<'o, 's> Request<'o, 's> {
         strip(&mut managed, &request);
         if let Some(changed) = managed.owned.remove(&request) {
             let manager = self.identity(name, Operation::Update);
-            let fields = match managed.owned.get(&manager) {
-                Some(before) => changed.fields.union(&before.fields),
-                None => changed.fields,
-            };
-            managed.owned.insert(manager.clone(), Ownership { fields, api_version: changed.api_version });
+            let Ownership { mut fields, api_version } = changed;
+            fields.add_all(managed.owned.remove(&manager).map(|before| before.fields).unwrap_or_default());
+            managed.owned.insert(manager.clone(), Ownership { fields, api_version });
             self.set_time(&mut managed, manager);
         }
         managed.merge_old_updates(MAX_UPDATE_MANAGERS);
@@ -494,7 +492,7 @@ impl<'o, 's> Request<'o, 's> {
 
 fn strip(managed: &mut ManagedFields, manager: &Manager) {
     let Some(ownership) = managed.owned.get_mut(manager) else { return };
-    ownership.fields = ownership.fields.difference(&STRIPPED);
+    ownership.fields.remove_all(&STRIPPED);
     if ownership.fields.is_empty() {
         managed.owned.remove(manager);
     }

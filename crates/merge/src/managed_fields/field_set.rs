@@ -198,14 +198,34 @@ impl FieldSet {
     /// Returns the paths that are not in `other`. A path is kept even if `other` contains a parent of it.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
-        if other.is_empty() {
-            return self.clone();
+        let mut rest = self.clone();
+        rest.remove_all(other);
+        rest
+    }
+
+    /// Removes the paths that are in `other`. A path is kept even if `other` contains a parent of it.
+    pub(super) fn remove_all(&mut self, other: &Self) {
+        let mut others = other.entries.iter().peekable();
+        if others.peek().is_none() {
+            return;
         }
-        self.zip(other, |a, b| match (a, b) {
-            (Some(a), Some(b)) => (a.is_member && !b.is_member, a.children.difference(&b.children)),
-            (Some(a), None) => (a.is_member, a.children.clone()),
-            (None, _) => Default::default(),
-        })
+        self.entries.retain_mut(|own| {
+            while others.next_if(|other| other.element < own.element).is_some() {}
+            if let Some(other) = others.next_if(|other| other.element == own.element) {
+                own.is_member &= !other.is_member;
+                own.children.remove_all(&other.children);
+            }
+            !own.is_empty()
+        });
+    }
+
+    /// Adds the paths of `other`.
+    pub(super) fn add_all(&mut self, other: Self) {
+        if self.is_empty() {
+            *self = other;
+        } else if !other.is_empty() {
+            *self = self.union(&other);
+        }
     }
 
     /// Returns the paths that are not in `other` and have no parent in `other`.

@@ -274,6 +274,9 @@ impl ManagedFields {
     /// Merges the oldest `Update` entries if there are more than `limit`. Each API version has its own merged entry.
     pub(super) fn merge_old_updates(&mut self, limit: usize) {
         let updates = self.owned.keys().filter(|manager| manager.operation == Operation::Update);
+        if updates.clone().count() <= limit {
+            return;
+        }
         let mut updates: Vec<Manager> = updates.cloned().collect();
         updates.sort_by_cached_key(|manager| (self.seconds(manager), manager.identifier()));
         let mut count = updates.len();

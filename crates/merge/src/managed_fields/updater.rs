@@ -1,6 +1,7 @@
 //! The core of server-side apply: computes the fields that each manager owns after a change of an object.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
@@ -42,13 +43,17 @@ enum ChangeOutcome {
 /// The differences between two objects in one version.
 struct VersionChanges {
     comparison: Comparison,
-    /// The fields that were modified or added.
-    changed: FieldSet,
+    /// The fields that were modified or added, if another manager needs them.
+    changed: OnceCell<FieldSet>,
 }
 
 impl VersionChanges {
     fn new(comparison: Comparison) -> Self {
-        Self { changed: comparison.modified.union(&comparison.added), comparison }
+        Self { comparison, changed: OnceCell::new() }
+    }
+
+    fn changed(&self) -> &FieldSet {
+        self.changed.get_or_init(|| self.comparison.modified.union(&self.comparison.added))
     }
 }
 
@@ -75,9 +80,10 @@ impl<'s> Updater<'_, 's> {
         else {
             return Ok(Owned::new());
         };
-        let before = owned.remove(manager).map(|owned| owned.fields).unwrap_or_default();
-        let fields =
-            before.difference(&comparison.removed).union(&comparison.modified).union(&comparison.added);
+        let mut fields = owned.remove(manager).map(|owned| owned.fields).unwrap_or_default();
+        fields.remove_all(&comparison.removed);
+        fields.add_all(comparison.modified);
+        fields.add_all(comparison.added);
         let fields = self.reset_fields.filter(fields);
         if !fields.is_empty() {
             owned.insert(manager.clone(), Ownership { fields, api_version: self.api_version.clone() });
@@ -126,11 +132,10 @@ impl<'s> Updater<'_, 's> {
         owned.retain(|other, ownership| other == manager || changes.contains_key(&ownership.api_version));
         let mut taken: Vec<(Manager, FieldSet)> = Vec::new();
         for (other, ownership) in owned.iter_mut().filter(|(other, _)| *other != manager) {
-            let Some(VersionChanges { changed, comparison }) = changes.get(&ownership.api_version) else {
-                continue;
-            };
-            let conflicts = ownership.fields.intersection(changed);
-            ownership.fields = ownership.fields.difference(&conflicts).difference(&comparison.removed);
+            let Some(changes) = changes.get(&ownership.api_version) else { continue };
+            let conflicts = ownership.fields.intersection(changes.changed());
+            ownership.fields.remove_all(&conflicts);
+            ownership.fields.remove_all(&changes.comparison.removed);
             if !conflicts.is_empty() {
                 taken.push((other.clone(), conflicts));
             }
