@@ -150,6 +150,31 @@ fn only_targets_with_something_to_compare_have_dangers() {
 }
 
 #[test]
+fn suppressions_without_effect_are_reported_as_in_a_check_of_all_targets() {
+    let directory = shop();
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  ports: [{port: 80}]\n  \
+                   selector: {app: web} # smp:ignore SELECTOR no Pods in prod\n";
+    save(directory.path(), "base/service.yaml", &service.replace("SELECTOR", "service-selector"));
+    save(directory.path(), "base/kustomization.yaml", "resources: [web.yaml, key.yaml, service.yaml]\n");
+    save(
+        directory.path(),
+        "prod/patch.yaml",
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n$patch: delete\n",
+    );
+    save(
+        directory.path(),
+        "test/kustomization.yaml",
+        "resources: [../base] # smp:ignore unmatched-image none here\n",
+    );
+    let running = Running::start(directory.path(), &["preview", "-R", "--json"]);
+    // `prod` needs the comment of the base, and no other target reads the comment of `test`.
+    let first = event(&running);
+    assert_eq!(states(&first), [state("base", "ok"), state("prod", "ok"), state("test", "warning")]);
+    save(directory.path(), "test/kustomization.yaml", "resources: [../base]\n");
+    assert_eq!(states(&event(&running)), [state("test", "ok")]);
+}
+
+#[test]
 fn targets_that_are_named_twice_are_one() {
     let directory = shop();
     let running = Running::start(directory.path(), &["preview", "prod", "./prod/", "test/.", "--json"]);

@@ -57,7 +57,9 @@ pub(in crate::cli) struct CheckArgs {
     #[arg(long, conflicts_with = "baseline")]
     pub(super) fix: bool,
 
-    /// Baseline file: hide findings listed in it (create it with --update-baseline)
+    /// Hide the findings listed in this baseline file
+    ///
+    /// Create the file with --update-baseline.
     #[arg(long, value_name = "FILE")]
     pub(super) baseline: Option<PathBuf>,
 
@@ -69,7 +71,9 @@ pub(in crate::cli) struct CheckArgs {
     #[command(flatten)]
     pub(super) revisions: RevisionArgs,
 
-    /// Kubernetes version whose removed and deprecated API versions are reported: 1.16 to 1.37
+    /// Report API versions removed in this Kubernetes version (1.16–1.37)
+    ///
+    /// Also reports API versions that are deprecated in it.
     ///
     /// Fields are always validated against the newest known version.
     #[arg(long, alias = "kubernetes", value_name = "VERSION")]
@@ -97,7 +101,7 @@ pub(in crate::cli) struct CheckArgs {
 #[cfg(feature = "git")]
 #[derive(Debug, Args)]
 pub(super) struct RevisionArgs {
-    /// Only report findings that the old git revision does not have
+    /// Only report findings that an old git revision lacks
     ///
     /// REV is A (compares A with the working tree), A..B (compares A with B), or A...B (compares the merge
     /// base of A and B with B). Suppressions and settings of .smp.yaml count only if the old
@@ -105,7 +109,9 @@ pub(super) struct RevisionArgs {
     #[arg(long, value_name = "REV", conflicts_with_all = ["fix", "baseline", "update_baseline", "affected"])]
     pub(super) rev: Option<RevisionRange>,
 
-    /// Trust the new revision: fetch its remote references, and accept its suppressions and settings
+    /// Trust the new revision
+    ///
+    /// Fetches its remote references, and accepts its suppressions and settings.
     #[arg(long, requires = "rev", hide_short_help = true)]
     pub(super) trust_head: bool,
 }

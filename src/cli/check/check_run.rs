@@ -66,7 +66,8 @@ impl CheckRun<'_> {
         let fetched = cache.and_then(|cache| DiskTree.locate(Path::new(""), cache).ok());
         let files = LocalFiles { tree: &*self.tree, fetched: fetched.as_ref().map(Located::path) };
         let (sources, selection, renderer) = (self.sources, &self.selected()?, &renderer);
-        Ok(report(&Conclusion { sources, selection, renderer, files, suppressions })?)
+        let texts = &sources.top_level_texts();
+        Ok(report(&Conclusion { sources, selection, renderer, files, suppressions, texts })?)
     }
 }
 

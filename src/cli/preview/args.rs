@@ -13,7 +13,7 @@ pub(in crate::cli) struct PreviewArgs {
     #[command(flatten)]
     pub(super) select: SelectArgs,
 
-    /// Compare with a git revision; by default, with the bases of each target
+    /// Compare with a git revision [default: the target's bases]
     #[arg(long, value_name = "REV")]
     pub(super) rev: Option<String>,
 
@@ -30,7 +30,7 @@ pub(in crate::cli) struct PreviewArgs {
     #[arg(long)]
     pub(super) no_open: bool,
 
-    /// Print events as JSON, one per line, instead of serving a page
+    /// Print events as JSON lines instead of serving a page
     #[arg(long, conflicts_with_all = ["port", "no_open"])]
     pub(super) json: bool,
 

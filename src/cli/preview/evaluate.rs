@@ -1,10 +1,12 @@
 //! Builds, checks and compares the targets of a preview.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::args::PreviewArgs;
 use crate::cli::check::{Checker, KnownFindings};
@@ -23,7 +25,7 @@ use crate::preview::{EvaluatedTarget, Evaluation, Evaluator};
 use smp_cluster::{Cluster, DiffOptions, ObjectDiff, Risk};
 use smp_files::{DiskTree, FileTree, Located, ReadSet, RecordingTree};
 use smp_inspect::check::{
-    Agreement, Conclusion, LocalFiles, RuleSelection, SuppressionTrust, TargetFindings,
+    Agreement, Conclusion, LocalFiles, RuleSelection, SuppressionTrust, TargetFindings, is_unused_suppression,
 };
 use smp_inspect::review::{
     BuiltSide, CompareOptions, DangerSuppressions, Presence, Review, TargetOutcome, TargetReview,
@@ -33,7 +35,7 @@ use smp_overlay::overlay::{Builder, Built, Histories, TargetBase};
 #[cfg(feature = "cluster")]
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
-use smp_text::source::SourceMap;
+use smp_text::source::{SourceId, SourceMap, is_kustomization, relative_path};
 
 /// Builds targets with the flags of the command.
 pub(super) struct TargetEvaluator {
@@ -67,6 +69,64 @@ struct Checked {
     own: RecordingTree,
     /// The build; `None` for a target that is only in the revision.
     built: Option<Result<BuiltTarget>>,
+}
+
+/// The texts of an evaluation by the names of their files.
+struct Texts {
+    working_directory: PathBuf,
+    by_name: FxHashMap<PathBuf, Vec<SourceId>>,
+}
+
+impl Texts {
+    fn new(sources: &SourceMap) -> Self {
+        let mut by_name: FxHashMap<PathBuf, Vec<SourceId>> = FxHashMap::default();
+        for id in sources.top_level_texts() {
+            let Some(source) = sources.get(id) else { continue };
+            by_name.entry(source.name().to_path_buf()).or_default().push(id);
+        }
+        Self { working_directory: DiskTree.working_directory().unwrap_or_default(), by_name }
+    }
+
+    fn name<'p>(&self, path: &'p Path) -> Cow<'p, Path> {
+        relative_path(path, &self.working_directory)
+    }
+
+    /// Returns the texts of the files that a build read.
+    fn read_in(&self, reads: &ReadSet) -> Vec<SourceId> {
+        let texts = reads.files.iter().filter_map(|path| self.by_name.get(&*self.name(path)));
+        texts.flatten().copied().collect()
+    }
+
+    /// Removes findings about suppressions that another target uses. The others remain for the targets in whose
+    /// directories they are. These are always evaluated together with the targets that include them.
+    fn remove_used_suppressions(&self, targets: &mut [EvaluatedTarget], sources: &SourceMap) {
+        let suppression = |finding: &Diagnostic| {
+            let at = finding.labels().first().filter(|_| is_unused_suppression(finding))?.span;
+            Some((sources.get(at.source)?.name().to_path_buf(), at.start))
+        };
+        let mut unused: FxHashMap<(PathBuf, u32), usize> = FxHashMap::default();
+        for found in targets.iter().flat_map(|target| &target.findings).filter_map(suppression) {
+            *unused.entry(found).or_default() += 1;
+        }
+        let files: FxHashSet<&Path> = unused.keys().map(|(file, _)| file.as_path()).collect();
+        let mut readers: FxHashMap<PathBuf, usize> = FxHashMap::default();
+        let read = targets.iter().flat_map(|target| &target.reads.files).map(|file| self.name(file));
+        for file in read.filter(|file| files.contains(&**file)) {
+            *readers.entry(file.into_owned()).or_default() += 1;
+        }
+        let is_unused = |((file, _), count): &((PathBuf, u32), usize)| {
+            readers.get(file).is_none_or(|readers| readers == count)
+        };
+        let unused: FxHashSet<_> = unused.into_iter().filter(is_unused).map(|(key, _)| key).collect();
+        for target in targets {
+            let name = without_dots(&self.name(&target.target));
+            let directory = if is_kustomization(&name) { name.parent().unwrap_or(&name) } else { &name };
+            let is_within = |file: &Path| directory == Path::new(".") || file.starts_with(directory);
+            target.findings.retain(|finding| {
+                suppression(finding).is_none_or(|key| unused.contains(&key) && is_within(&key.0))
+            });
+        }
+    }
 }
 
 impl TargetEvaluator {
@@ -266,13 +326,15 @@ impl Evaluator for TargetEvaluator {
             targets.par_iter().map(|target| run.check(target)).unzip();
         // As in `check --recursive`, a finding that an overlay fixes is not reported for its base.
         let agreement = &Agreement::new(&found, sources);
+        let texts = &Texts::new(sources);
         let all = targets.par_iter().zip(checked).zip(found).enumerate();
-        let targets = all
+        let mut targets: Vec<EvaluatedTarget> = all
             .map(|(number, ((target, checked), found))| {
                 let agreed = |finding: &Diagnostic| agreement.holds(finding, number, sources);
-                run.evaluate(target, checked, found, agreed)
+                run.evaluate(target, checked, (found, texts), agreed)
             })
             .collect();
+        texts.remove_used_suppressions(&mut targets, sources);
         Ok(Evaluation { targets, common: common.read_set() })
     }
 }
@@ -302,7 +364,7 @@ impl Run<'_> {
         &self,
         target: &Path,
         Checked { own, built }: Checked,
-        found: TargetFindings,
+        found: (TargetFindings, &Texts),
         agreed: impl Fn(&Diagnostic) -> bool,
     ) -> EvaluatedTarget {
         let Some(built) = built else { return self.deleted(target, &own) };
@@ -346,7 +408,7 @@ impl Run<'_> {
     /// have.
     fn findings(
         &self,
-        found: TargetFindings,
+        (found, texts): (TargetFindings, &Texts),
         agreed: impl Fn(&Diagnostic) -> bool,
         own: &RecordingTree,
     ) -> Result<Vec<Diagnostic>> {
@@ -363,6 +425,7 @@ impl Run<'_> {
             renderer: &renderer,
             files,
             suppressions: SuppressionTrust::All,
+            texts: &texts.read_in(&own.read_set()),
         };
         let mut findings = conclusion.report(found, baselines).findings;
         findings.retain(agreed);

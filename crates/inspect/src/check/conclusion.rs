@@ -167,6 +167,8 @@ pub struct Conclusion<'c> {
     pub files: LocalFiles<'c>,
     /// The suppressions that are trusted.
     pub suppressions: SuppressionTrust<'c>,
+    /// The texts in which suppression comments without effect are reported.
+    pub texts: &'c [SourceId],
 }
 
 /// Creates a report for all targets with an empty list of findings.
@@ -221,7 +223,7 @@ impl Conclusion<'_> {
         if self.selection.is_enabled(&unused_suppression::RULE)
             && !matches!(self.suppressions, SuppressionTrust::None)
         {
-            report.findings.extend(suppressions.unused(&unused, self.sources));
+            report.findings.extend(suppressions.unused(&unused, (self.texts, self.sources)));
         }
         report
     }
@@ -289,6 +291,12 @@ impl Conclusion<'_> {
     }
 }
 
+/// Returns true for a finding about a suppression that suppresses nothing.
+#[must_use]
+pub fn is_unused_suppression(finding: &Diagnostic) -> bool {
+    finding.code() == unused_suppression::RULE.code
+}
+
 /// The note on a build failure that a comment or configuration tries to suppress.
 const NOT_SUPPRESSIBLE: &str = "build errors cannot be suppressed";
 
@@ -337,9 +345,9 @@ impl<'c> Suppressions<'c> {
     }
 
     /// Returns findings for suppressions without effect.
-    fn unused(mut self, used: &UsedSuppressions, sources: &SourceMap) -> Vec<Diagnostic> {
+    fn unused(mut self, used: &UsedSuppressions, texts: (&[SourceId], &SourceMap)) -> Vec<Diagnostic> {
         let code = unused_suppression::RULE.code;
-        let mut found = self.comments.unused(code, sources, |code| used.is_enabled(code));
+        let mut found = self.comments.unused(code, texts, |code| used.is_enabled(code));
         let mut seen = FxHashSet::default();
         let configs: Vec<_> = used.configs.iter().filter(|config| seen.insert(Arc::as_ptr(config))).collect();
         let report = |at, message, help| Diagnostic::warning(code, message).at(at).help(help);

@@ -40,7 +40,7 @@ mod workloads;
 pub use self::baseline::{Baseline, BaselineHome, Baselines};
 pub use self::changed_object::{ChangedObject, Danger};
 pub use self::changed_target::ChangedTarget;
-pub use self::conclusion::{Agreement, Conclusion, TargetFindings, check_target};
+pub use self::conclusion::{Agreement, Conclusion, TargetFindings, check_target, is_unused_suppression};
 pub use self::config::{CheckConfig, ConfiguredBaseline, IgnoredRule};
 pub use self::dangers::{ImageName, MANY_TARGETS};
 pub use self::duplicates::{PlainObjects, report_duplicates};

@@ -161,22 +161,20 @@ impl<'c> SuppressionComments<'c> {
         })
     }
 
-    /// Returns findings for comments that contain no rule or an unknown one, or that suppressed nothing although their
-    /// rules were enabled. A source may have been read twice.
+    /// Returns findings for comments of texts that contain no rule or an unknown one, or that suppressed nothing
+    /// although their rules were enabled. A source may have been read twice.
     pub(super) fn unused(
         &mut self,
         unused: Code,
-        sources: &SourceMap,
+        (texts, sources): (&[SourceId], &SourceMap),
         is_enabled: impl Fn(Code) -> bool,
     ) -> Vec<Diagnostic> {
         let mut all: BTreeMap<(PathBuf, u32), &Suppression> = BTreeMap::new();
-        for id in sources.top_level_texts() {
-            let Some(source) = sources.get(id) else { continue };
-            self.comments(id, &source);
+        for id in texts {
+            let Some(source) = sources.get(*id) else { continue };
+            self.comments(*id, &source);
         }
-        let is_outer =
-            |suppression: &&Suppression| sources.outermost(suppression.at).source == suppression.at.source;
-        for suppression in self.by_source.values().flatten().filter(is_outer) {
+        for suppression in texts.iter().filter_map(|id| self.by_source.get(id)).flatten() {
             let Some(source) = sources.get(suppression.at.source) else { continue };
             let known = all.entry((source.name().to_path_buf(), suppression.at.start)).or_insert(suppression);
             if suppression.is_used {
