@@ -37,6 +37,8 @@ pub struct Watcher {
     depends_on: ReadSet,
     /// The symlinks that were followed to the files that were read.
     links: BTreeSet<PathBuf>,
+    /// True if events may have replaced directories, so that their watches are missing.
+    may_lack_watches: bool,
     /// The time since when changes may be missing from the reads.
     since: SystemTime,
 }
@@ -89,7 +91,7 @@ impl Watcher {
         let (watched, depends_on, links) = (BTreeSet::new(), ReadSet::default(), BTreeSet::new());
         let since = SystemTime::now();
         thread::sleep(TIME_PRECISION);
-        Ok(Self { backend, events, sender, watched, depends_on, links, since })
+        Ok(Self { backend, events, sender, watched, depends_on, links, may_lack_watches: false, since })
     }
 
     /// Returns a handle that ends a wait.
@@ -201,9 +203,10 @@ impl Watcher {
         let mut changed = match self.backend {
             Backend::Events(_) => {
                 let changed = self.wait_for_events()?;
-                // Directories may have been replaced.
-                let new = self.directories().difference(&self.watched).cloned().collect();
-                self.add_watches(new).ok();
+                if std::mem::take(&mut self.may_lack_watches) {
+                    let new = self.directories().difference(&self.watched).cloned().collect();
+                    self.add_watches(new).ok();
+                }
                 changed
             }
             Backend::Polling { interval, .. } => self.poll(interval)?,
@@ -263,7 +266,8 @@ impl Watcher {
     }
 
     /// Adds all files, since events were lost.
-    fn add_everything(&self, changed: &mut BTreeSet<PathBuf>) -> bool {
+    fn add_everything(&mut self, changed: &mut BTreeSet<PathBuf>) -> bool {
+        self.may_lack_watches = true;
         changed.extend(self.depends_on.files.iter().cloned());
         true
     }
@@ -285,9 +289,11 @@ impl Watcher {
             _ => false,
         };
         for path in &event.paths {
-            if is_entry && self.drop_watches(path) {
+            let is_dropped = is_entry && self.drop_watches(path);
+            if is_dropped {
                 changed.insert(path.clone());
             }
+            self.may_lack_watches |= is_dropped || (is_entry && DiskTree.is_directory(path));
             if self.is_relevant(path, is_entry) {
                 changed.insert(path.clone());
             }
