@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 
 use serde_json::{Value, json};
-use smp_merge::managed_fields::{Applied, FieldSet, Options, Path, apply, update};
+use smp_merge::managed_fields::{Applied, FieldSet, Options, Path, apply, update_in_place};
 
 use crate::request::{Target, WriteOptions};
 use crate::state::State;
@@ -28,14 +28,14 @@ impl State {
     /// Returns an object with only the fields that the server always writes. No manager owns these fields.
     pub(crate) fn empty_object(&self, target: &Target) -> Arc<Value> {
         let gvk = &target.resource.gvk;
-        let mut object = json!({"apiVersion": gvk.api_version(), "kind": gvk.kind});
+        let object = || json!({"apiVersion": gvk.api_version(), "kind": gvk.kind});
         if target.resource.is_custom {
-            return object.into();
+            return object().into();
         }
         let mut known = self.empty_objects.lock().unwrap_or_else(PoisonError::into_inner);
         let empty = known.entry(gvk.clone()).or_insert_with(|| {
             let cursor = self.cursor(gvk);
-            object = typed::decode(object, cursor, false).unwrap_or_default().object;
+            let mut object = typed::decode(object(), cursor, false).unwrap_or_default().object;
             typed::complete(&mut object, cursor);
             object.into()
         });
@@ -47,14 +47,15 @@ impl State {
         &self,
         target: &Target,
         live: Option<&Value>,
-        object: Value,
+        mut object: Value,
         options: &WriteOptions,
     ) -> Value {
         let managers = self.manager_options(target, options);
         let empty = live.is_none().then(|| self.empty_object(target));
         let live = live.or(empty.as_deref());
         // If the managed fields cannot be computed, a server stores the object with unchanged ones.
-        update(live, &object, &options.manager, &managers).unwrap_or(object)
+        drop(update_in_place(live, &mut object, &options.manager, &managers));
+        object
     }
 
     /// Applies an object.

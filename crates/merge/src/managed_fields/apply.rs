@@ -177,23 +177,46 @@ pub fn conflicts(
 /// `new` has no kind or another kind than `live`, or one of the objects does not match its type. In the last case, a
 /// server stores the object without managed fields.
 pub fn update(live: Option<&Value>, new: &Value, manager: &str, options: &Options<'_>) -> Result<Value> {
-    let gvk = kind_of(new)?;
+    let mut object = new.clone();
+    update_in_place(live, &mut object, manager, options)?;
+    Ok(object)
+}
+
+/// Sets the managed fields of an object to those that it has after a create request, an update or any patch but an
+/// apply, like [`update`].
+///
+/// # Errors
+/// The errors of [`update`]. The object is then unchanged.
+pub fn update_in_place(
+    live: Option<&Value>,
+    object: &mut Value,
+    manager: &str,
+    options: &Options<'_>,
+) -> Result<()> {
+    let gvk = kind_of(object)?;
     let live = match live {
         Some(_) => live_object(live, &gvk, options)?,
         None => Cow::Owned(defaults::empty(&gvk, options.schema)),
     };
-    let managed = managed_before_update(&live, new, options);
-    let mut object = new.clone();
-    remove_entries(&mut object);
     let request = Request::new(&gvk, manager, options)?;
-    let is_create = text_at(&live, "/metadata/uid").is_empty();
+    let entries = remove_entries(object);
+    let managed = managed_before_update(&live, entries.as_ref(), options);
+    let uid = live.get("metadata").and_then(|metadata| metadata.get("uid")).and_then(Value::as_str);
     // An object without managed fields gets the first ones with its first apply.
-    if managed.is_empty() && !is_create {
-        return Ok(object);
+    if managed.is_empty() && uid.is_some_and(|uid| !uid.is_empty()) {
+        return Ok(());
     }
-    request.update(&live, &object, managed, manager)?.write_to(&mut object);
-    keep_times(&live, &mut object);
-    Ok(object)
+    match request.update(&live, object, managed, manager) {
+        Ok(managed) => managed.write_to(object),
+        Err(problem) => {
+            if let Some(entries) = entries {
+                object["metadata"]["managedFields"] = entries;
+            }
+            return Err(problem);
+        }
+    }
+    keep_times(&live, object);
+    Ok(())
 }
 
 /// Returns the part of an object that a manager has applied. It can be changed and applied again. Returns `None` if the
@@ -298,10 +321,6 @@ fn part_of(object: &Value, fields: &FieldSet, (ty, rule): (Type<'_>, WithoutFiel
     Value::Object(found)
 }
 
-fn text_at<'v>(object: &'v Value, pointer: &str) -> &'v str {
-    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
-}
-
 pub(super) fn kind_of(object: &Value) -> Result<Gvk> {
     let missing = || Diagnostic::error(Code::MissingField, "the object has no apiVersion or kind");
     Gvk::from_object(object).ok_or_else(|| missing().patch_rejection(PatchRejection::Malformed))
@@ -314,6 +333,9 @@ fn live_object<'v>(live: Option<&'v Value>, gvk: &Gvk, options: &Options<'_>) ->
         return Ok(Cow::Owned(json!({"apiVersion": gvk.api_version(), "kind": gvk.kind})));
     };
     let own = kind_of(live)?;
+    if own == *gvk {
+        return Ok(Cow::Borrowed(live));
+    }
     let converted = Versions::new(options, gvk).convert(live, &gvk.api_version());
     converted.filter(|_| own.kind == gvk.kind && own.group == gvk.group).ok_or_else(|| {
         let message = format!("invalid object type: {}, the live object is {}", go_gvk(gvk), go_gvk(&own));
@@ -323,17 +345,18 @@ fn live_object<'v>(live: Option<&'v Value>, gvk: &Gvk, options: &Options<'_>) ->
 
 /// Returns the managed fields before an update. If the request has no managed fields, malformed ones, or updates a
 /// subresource, they are those of the live object. An empty list, or a list with a single empty entry, resets them.
-fn managed_before_update(live: &Value, new: &Value, options: &Options<'_>) -> ManagedFields {
+fn managed_before_update(live: &Value, new: Option<&Value>, options: &Options<'_>) -> ManagedFields {
     let live_managed_fields = || ManagedFields::from_object(live).unwrap_or_default();
     if !options.subresource.is_empty() {
         return live_managed_fields();
     }
-    match entries_of(new).and_then(Value::as_array).map(Vec::as_slice) {
+    let Some(new) = new else { return live_managed_fields() };
+    match new.as_array().map(Vec::as_slice) {
         Some([]) => return ManagedFields::default(),
         Some([Value::Object(entry)]) if entry.is_empty() => return ManagedFields::default(),
         _ => {}
     }
-    ManagedFields::from_object(new)
+    ManagedFields::from_value(new)
         .ok()
         .filter(|managed| !managed.is_empty())
         .unwrap_or_else(live_managed_fields)

@@ -8,7 +8,7 @@ use super::field_set::{Entry, FieldSet};
 use super::json_value::equal;
 use super::path_element::PathElement;
 use super::reset::ResetFields;
-use super::types::{Fields, List, Part, Shape, Type, list_of, map_of};
+use super::types::{Fields, List, Part, Shape, Type};
 
 /// The fields that differ between two versions of an object.
 #[derive(Debug, Clone, Default)]
@@ -21,7 +21,7 @@ pub(super) struct Comparison {
 impl Comparison {
     /// Compares two objects of a type.
     pub(super) fn new(old: &Value, new: &Value, ty: Type<'_>) -> Self {
-        compare(Some(old), Some(new), ty).below
+        compare(old, new, ty).below
     }
 
     /// Returns the differences without the reset fields.
@@ -59,14 +59,20 @@ struct Node {
 
 impl Node {
     /// Compares two values as a whole.
-    fn leaf(old: Option<&Value>, new: Option<&Value>) -> Self {
-        let modified = old.zip(new).is_some_and(|(old, new)| !equal(old, new));
-        Self { modified, ..Self::default() }.with_presence(old, new)
+    fn leaf(old: &Value, new: &Value) -> Self {
+        Self { modified: !equal(old, new), ..Self::default() }
     }
 
-    /// Marks the value itself as added if there is no old value, and as removed if there is no new one.
-    fn with_presence(self, old: Option<&Value>, new: Option<&Value>) -> Self {
-        Self { removed: old.is_some() && new.is_none(), added: old.is_none() && new.is_some(), ..self }
+    /// Returns the differences for a value that is only in the old object.
+    fn removed(old: &Value, ty: Type<'_>) -> Self {
+        let below = Comparison { removed: all_below(old, ty), ..Comparison::default() };
+        Self { removed: true, below, ..Self::default() }
+    }
+
+    /// Returns the differences for a value that is only in the new object.
+    fn added(new: &Value, ty: Type<'_>) -> Self {
+        let below = Comparison { added: all_below(new, ty), ..Comparison::default() };
+        Self { added: true, below, ..Self::default() }
     }
 
     fn and(self, other: Self) -> Self {
@@ -85,30 +91,54 @@ impl Node {
     }
 }
 
-/// Compares two values, at most one of which is absent. Values of two types, such as a scalar and a map, are compared
-/// as each of these types.
-fn compare(old: Option<&Value>, new: Option<&Value>, ty: Type<'_>) -> Node {
+/// Returns all paths below a value that is only in one of the objects.
+fn all_below(value: &Value, ty: Type<'_>) -> FieldSet {
+    let entry = |element, value, ty| Entry::new(element, true, all_below(value, ty));
+    match (ty.part(value), value) {
+        (Part::Map(fields), Value::Object(map)) if !fields.is_atomic => {
+            let entries =
+                map.iter().map(|(name, value)| entry(name.as_str().into(), value, fields.field(name)));
+            FieldSet::from_entries(entries.collect())
+        }
+        (Part::List(list), Value::Array(values)) if !list.is_atomic() => {
+            let mut entries: BTreeMap<PathElement, Option<&Value>> = BTreeMap::new();
+            for (element, value) in
+                values.iter().filter_map(|value| Some((list.element_of(value).ok()?, value)))
+            {
+                // Entries with the same element are added as a whole.
+                entries.entry(element).and_modify(|first| *first = None).or_insert(Some(value));
+            }
+            let entries = entries.into_iter().map(|(element, value)| match value {
+                Some(value) => entry(element, value, list.element),
+                None => Entry::new(element, true, FieldSet::new()),
+            });
+            FieldSet::from_entries(entries.collect())
+        }
+        _ => FieldSet::new(),
+    }
+}
+
+/// Compares two values. Values of two types, such as a scalar and a map, are compared as each of these types.
+fn compare(old: &Value, new: &Value, ty: Type<'_>) -> Node {
     let shape = ty.shape();
-    let (before, after) = (shape.of_value(old), shape.of_value(new));
-    if new.is_none() {
-        compare_by(&before, old, new)
-    } else if old.is_none() || before.is_same(&after) {
+    let (before, after) = (shape.of_value(Some(old)), shape.of_value(Some(new)));
+    if before.is_same(&after) {
         compare_by(&after, old, new)
     } else {
         compare_by(&before, old, new).and(compare_by(&after, old, new))
     }
 }
 
-fn compare_by(shape: &Shape<'_>, old: Option<&Value>, new: Option<&Value>) -> Node {
+fn compare_by(shape: &Shape<'_>, old: &Value, new: &Value) -> Node {
     match shape.part() {
-        Part::Map(fields) => compare_maps(&fields, old, new).with_presence(old, new),
-        Part::List(list) => compare_lists(&list, old, new).with_presence(old, new),
+        Part::Map(fields) => compare_maps(&fields, old, new),
+        Part::List(list) => compare_lists(&list, old, new),
         Part::Scalar(_) | Part::None => Node::leaf(old, new),
     }
 }
 
-fn compare_maps(fields: &Fields<'_>, old: Option<&Value>, new: Option<&Value>) -> Node {
-    let (before, after) = (map_of(old), map_of(new));
+fn compare_maps(fields: &Fields<'_>, old: &Value, new: &Value) -> Node {
+    let (before, after) = (old.as_object(), new.as_object());
     if fields.is_atomic
         || (before.is_none_or(serde_json::Map::is_empty) && after.is_none_or(serde_json::Map::is_empty))
     {
@@ -116,12 +146,16 @@ fn compare_maps(fields: &Fields<'_>, old: Option<&Value>, new: Option<&Value>) -
     }
     let mut below = Comparison::default();
     for (name, value) in before.into_iter().flatten() {
-        let other = after.and_then(|map| map.get(name));
-        below.add(&name.as_str().into(), compare(Some(value), other, fields.field(name)));
+        let ty = fields.field(name);
+        let node = match after.and_then(|map| map.get(name)) {
+            Some(other) => compare(value, other, ty),
+            None => Node::removed(value, ty),
+        };
+        below.add(&name.as_str().into(), node);
     }
     for (name, value) in after.into_iter().flatten() {
         if before.is_none_or(|map| !map.contains_key(name)) {
-            below.add(&name.as_str().into(), compare(None, Some(value), fields.field(name)));
+            below.add(&name.as_str().into(), Node::added(value, fields.field(name)));
         }
     }
     Node { below, ..Node::default() }
@@ -130,8 +164,8 @@ fn compare_maps(fields: &Fields<'_>, old: Option<&Value>, new: Option<&Value>) -
 /// The old and the new list entries with the same path element (key).
 type Sides<'v> = [Vec<&'v Value>; 2];
 
-fn compare_lists(list: &List<'_>, old: Option<&Value>, new: Option<&Value>) -> Node {
-    let (before, after) = (list_of(old), list_of(new));
+fn compare_lists(list: &List<'_>, old: &Value, new: &Value) -> Node {
+    let [before, after] = [old, new].map(|side| side.as_array().map(Vec::as_slice));
     if list.is_atomic() || (before.is_none_or(<[_]>::is_empty) && after.is_none_or(<[_]>::is_empty)) {
         return Node::leaf(old, new);
     }
@@ -158,9 +192,10 @@ fn compare_lists(list: &List<'_>, old: Option<&Value>, new: Option<&Value>) -> N
 fn compare_entries(list: &List<'_>, element: &PathElement, sides: &Sides<'_>, below: &mut Comparison) {
     let whole = || Entry::new(element.clone(), true, FieldSet::new());
     match [sides[0].as_slice(), sides[1].as_slice()] {
-        [old @ ([] | [_]), new @ ([] | [_])] => {
-            below.add(element, compare(old.first().copied(), new.first().copied(), list.element));
-        }
+        [[], []] => {}
+        [[old], [new]] => below.add(element, compare(old, new, list.element)),
+        [[old], []] => below.add(element, Node::removed(old, list.element)),
+        [[], [new]] => below.add(element, Node::added(new, list.element)),
         [old @ [_, _, ..], new @ [_, _, ..]] => {
             if old.len() != new.len() || !old.iter().zip(new).all(|(old, new)| equal(old, new)) {
                 below.modified.add(whole());
@@ -168,13 +203,13 @@ fn compare_entries(list: &List<'_>, element: &PathElement, sides: &Sides<'_>, be
         }
         [[_, _, ..], new] => {
             if let Some(new) = new.first() {
-                below.add(element, compare(None, Some(new), list.element));
+                below.add(element, Node::added(new, list.element));
             }
             below.removed.add(whole());
         }
         [old, _] => {
             if let Some(old) = old.first() {
-                below.add(element, compare(Some(old), None, list.element));
+                below.add(element, Node::removed(old, list.element));
             }
             below.added.add(whole());
         }

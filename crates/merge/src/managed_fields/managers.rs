@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use smol_str::SmolStr;
 
 use super::field_set::FieldSet;
@@ -182,20 +182,20 @@ impl ManagedFields {
     #[must_use]
     pub fn to_value(&self) -> Value {
         let value = |(manager, owned): (&Manager, &Ownership)| {
-            let mut entry = json!({
-                "apiVersion": owned.api_version, "fieldsType": "FieldsV1", "fieldsV1": owned.fields.to_fields_v1(),
-                "operation": manager.operation.name(),
-            });
             let time = self.times.get(manager).map(Timestamp::to_string).unwrap_or_default();
-            let optional = [
-                ("manager", manager.name.to_string()),
-                ("subresource", manager.subresource.to_string()),
-                ("time", time),
+            let texts = [
+                ("apiVersion", owned.api_version.as_str()),
+                ("fieldsType", "FieldsV1"),
+                ("manager", &manager.name),
+                ("operation", manager.operation.name()),
+                ("subresource", &manager.subresource),
+                ("time", &time),
             ];
-            for (field, text) in optional.into_iter().filter(|(_, text)| !text.is_empty()) {
-                entry[field] = text.into();
-            }
-            entry
+            let texts = texts.into_iter().filter(|(_, text)| !text.is_empty());
+            let mut entry: Map<String, Value> =
+                texts.map(|(field, text)| (field.into(), text.into())).collect();
+            entry.insert("fieldsV1".into(), owned.fields.to_fields_v1());
+            Value::Object(entry)
         };
         Value::Array(self.sorted_entries().into_iter().map(value).collect())
     }
@@ -348,9 +348,7 @@ pub(super) fn entries_of(object: &Value) -> Option<&Value> {
     object.get("metadata")?.get("managedFields")
 }
 
-/// Removes the managed fields of an object.
-pub(super) fn remove_entries(object: &mut Value) {
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("managedFields");
-    }
+/// Removes the managed fields from an object, and returns them.
+pub(super) fn remove_entries(object: &mut Value) -> Option<Value> {
+    object.get_mut("metadata")?.as_object_mut()?.remove("managedFields")
 }

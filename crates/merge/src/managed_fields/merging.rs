@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::path_element::PathElement;
-use super::types::{Fields, List, Part, Type, list_of, map_of};
+use super::types::{Fields, List, Part, Type};
 
 /// Returns the live value merged with the applied one. No fields are removed.
 pub(super) fn merged(live: &Value, applied: &Value, ty: Type<'_>) -> Value {
@@ -17,7 +17,7 @@ pub(super) fn merged(live: &Value, applied: &Value, ty: Type<'_>) -> Value {
 }
 
 fn merged_maps(live: &Value, applied: &Value, fields: &Fields<'_>) -> Value {
-    let (old, new) = (map_of(Some(live)), map_of(Some(applied)));
+    let (old, new) = (live.as_object(), applied.as_object());
     let is_empty = |map: Option<&Map<String, Value>>| map.is_none_or(Map::is_empty);
     if fields.is_atomic || (is_empty(old) && is_empty(new)) {
         return applied.clone();
@@ -34,8 +34,8 @@ fn merged_maps(live: &Value, applied: &Value, fields: &Fields<'_>) -> Value {
 }
 
 fn merged_lists(live: &Value, applied: &Value, list: &List<'_>) -> Value {
-    let (old, new) = (list_of(Some(live)), list_of(Some(applied)));
-    if list.is_atomic() || (old.is_none_or(<[_]>::is_empty) && new.is_none_or(<[_]>::is_empty)) {
+    let (old, new) = (live.as_array(), applied.as_array());
+    if list.is_atomic() || (old.is_none_or(Vec::is_empty) && new.is_none_or(Vec::is_empty)) {
         return applied.clone();
     }
     match (old, new) {

@@ -55,7 +55,7 @@ mod updater;
 mod validation;
 mod versions;
 
-pub use apply::{Applied, apply, conflicts, extract, extract_fields, keep_times, update};
+pub use apply::{Applied, apply, conflicts, extract, extract_fields, keep_times, update, update_in_place};
 pub use conflict::{Conflict, Conflicts};
 pub use field_set::FieldSet;
 pub use handover::{OwnershipStep, drop_manager, find_path, give, take};

@@ -1,7 +1,7 @@
 //! The types of values in structured-merge-diff. A type determines whether a value may be a scalar, list or map, and
 //! how these merge. Types are derived from a [`Cursor`] in the same way as API servers convert OpenAPI documents.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use smol_str::SmolStr;
 
 use super::path_element::PathElement;
@@ -310,14 +310,4 @@ fn format(cursor: Cursor<'_>) -> Option<&str> {
 fn has_free_fields(cursor: Cursor<'_>) -> bool {
     cursor.constraints_text().is_some_and(|text| text.contains("\"freeFields\""))
         && cursor.constraints().free_fields
-}
-
-/// Returns the fields of a map, or `None` for other values.
-pub(super) fn map_of(value: Option<&Value>) -> Option<&Map<String, Value>> {
-    value.and_then(Value::as_object)
-}
-
-/// Returns the entries of a list, or `None` for other values.
-pub(super) fn list_of(value: Option<&Value>) -> Option<&[Value]> {
-    value.and_then(Value::as_array).map(Vec::as_slice)
 }

@@ -7,25 +7,26 @@ use serde_json::Value;
 use super::options::Options;
 use super::types::Type;
 use super::validation::{Duplicates, Mismatch, describe, mismatches, unidentified_entries};
-use crate::schema::Gvk;
+use crate::schema::{Cursor, Gvk};
 use smp_text::diagnostic::{Code, Diagnostic, PatchRejection, Result};
 
 /// The versions of one kind.
 pub(super) struct Versions<'o, 's> {
     options: &'o Options<'s>,
     gvk: &'o Gvk,
-    /// False for a kind without a schema. Its types are deduced from the values.
-    has_types: bool,
+    /// The type of objects in the version of the request; `None` for a kind without a schema, whose types are deduced
+    /// from the values.
+    own: Option<Cursor<'s>>,
 }
 
 impl<'o, 's> Versions<'o, 's> {
     pub(super) fn new(options: &'o Options<'s>, gvk: &'o Gvk) -> Self {
-        Self { options, gvk, has_types: options.schema.kind(gvk).is_some() }
+        Self { options, gvk, own: options.schema.kind(gvk) }
     }
 
     /// Returns the type of objects in a version, or `None` if the version does not exist.
     pub(super) fn type_in(&self, api_version: &str) -> Option<Type<'s>> {
-        if !self.has_types {
+        if self.own.is_none() {
             return Some(Type::Deduced);
         }
         let gvk = Gvk::from_manifest(api_version, &self.gvk.kind);
@@ -34,7 +35,7 @@ impl<'o, 's> Versions<'o, 's> {
 
     /// Returns the type of objects in the version of the request.
     pub(super) fn own_type(&self) -> Type<'s> {
-        self.type_in(&self.gvk.api_version()).unwrap_or(Type::Deduced)
+        self.own.map_or(Type::Deduced, |cursor| Type::known(cursor, false))
     }
 
     /// Converts an object. Returns `None` if the version does not exist.
