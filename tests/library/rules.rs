@@ -35,7 +35,8 @@ fn codes_of(example: ExampleFiles) -> Vec<&'static str> {
     let renderer = MessageRenderer::new(sources, MessageFormat::Short);
     let files = LocalFiles { tree: &*tree, fetched: None };
     let suppressions = SuppressionTrust::All;
-    let conclusion = Conclusion { sources, selection: &selection, renderer: &renderer, files, suppressions };
+    let (selection, renderer, texts) = (&selection, &renderer, &*sources.top_level_texts());
+    let conclusion = Conclusion { sources, selection, renderer, files, suppressions, texts };
     let report = conclusion.report(vec![findings], Baselines::default());
     let mut codes: Vec<&str> = report.findings.iter().map(|finding| finding.code().name()).collect();
     // `vars` are deprecated; every example about them has that finding.

@@ -97,8 +97,9 @@ impl Texts {
         texts.flatten().copied().collect()
     }
 
-    /// Removes findings about suppressions that another target uses. The others remain for the targets in whose
-    /// directories they are. These are always evaluated together with the targets that include them.
+    /// Removes findings about suppressions that another target uses. The others remain for the
+    /// targets in whose directories they are. These are always evaluated together with the targets
+    /// that include them.
     fn remove_used_suppressions(&self, targets: &mut [EvaluatedTarget], sources: &SourceMap) {
         let suppression = |finding: &Diagnostic| {
             let at = finding.labels().first().filter(|_| is_unused_suppression(finding))?.span;
