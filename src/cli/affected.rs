@@ -39,7 +39,7 @@ pub(super) struct AffectedArgs {
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value = "text")]
     output: ReportFormat,
 
-    /// Trust the new revision: fetch the remote references that it names
+    /// Trust the new revision: fetch its remote references
     #[arg(long)]
     trust_head: bool,
 

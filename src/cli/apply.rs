@@ -73,14 +73,16 @@ pub(super) struct ApplyArgs {
     #[arg(long, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     force_conflicts: bool,
 
-    /// Like --force-conflicts, for objects whose conflicts are all with these managers
+    /// Like --force-conflicts, for conflicts with these managers alone
+    ///
+    /// An object that also conflicts with another manager is not applied.
     #[arg(long, value_name = "MANAGER", value_delimiter = ',', hide_short_help = true)]
     force_conflicts_with: Vec<String>,
 
     #[command(flatten)]
     pub(super) dump: DumpArg,
 
-    /// Create the namespaces of the objects and of the ApplySet if they do not exist
+    /// Create missing namespaces of the objects and the ApplySet
     #[arg(long)]
     create_namespace: bool,
 
@@ -88,7 +90,9 @@ pub(super) struct ApplyArgs {
     #[arg(hide_short_help = true, long, value_name = "NAME", default_value = FIELD_MANAGER)]
     field_manager: String,
 
-    /// Field validation by the server, or validation of all objects before anything is sent (local)
+    /// Validate fields on the server, or all objects locally first
+    ///
+    /// With `local`, all objects are validated before anything is sent.
     ///
     /// `strict`, `warn` and `ignore`: the server's `fieldValidation` for unknown and duplicate fields.
     /// Server-side apply rejects fields that are not in the schema of the kind in all three modes.
@@ -97,7 +101,9 @@ pub(super) struct ApplyArgs {
     #[arg(hide_short_help = true, long, value_enum, value_name = "MODE", default_value = "strict", num_args = 0..=1, require_equals = true, default_missing_value = "strict")]
     validate: ValidateArg,
 
-    /// Kubernetes version whose removed and deprecated API versions are reported: 1.16 to 1.37
+    /// Report API versions removed in this Kubernetes version (1.16–1.37)
+    ///
+    /// Also reports API versions that are deprecated in it.
     ///
     /// Fields are always validated against the newest known version. Requires --validate=local.
     #[arg(hide_short_help = true, long, alias = "kubernetes", value_name = "VERSION")]
@@ -115,7 +121,7 @@ pub(super) struct ApplyArgs {
     #[arg(long, value_name = "KIND", value_delimiter = ',', hide_short_help = true)]
     replace_immutable: Vec<String>,
 
-    /// Kinds to recreate even if contained objects or data are deleted
+    /// Kinds to recreate even if objects or data are deleted
     ///
     /// Possible kinds: Namespace, CustomResourceDefinition, PersistentVolumeClaim and PersistentVolume.
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = protected_kind, requires = "replace_immutable", hide_short_help = true)]
@@ -129,7 +135,7 @@ pub(super) struct ApplyArgs {
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     pub(super) output: Option<OutputFormat>,
 
-    /// Format of the result of each object; `json` prints a JSON object per line
+    /// Format of the results; `json` prints one object per line
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = ReportFormat::Text, conflicts_with = "output", hide_short_help = true)]
     pub(super) results: ReportFormat,
 
@@ -137,7 +143,7 @@ pub(super) struct ApplyArgs {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL", hide_short_help = true)]
     pub(super) show_managed_fields: bool,
 
-    /// Wait until the applied objects are ready, or only those of the given kinds
+    /// Wait until the applied objects (of these kinds) are ready
     #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
     wait: Option<Vec<String>>,
 
@@ -147,7 +153,7 @@ pub(super) struct ApplyArgs {
     #[command(flatten)]
     prune: PruneArgs,
 
-    /// Deletion propagation to dependents of pruned and recreated objects [default: background]
+    /// Deletion propagation of pruned and recreated objects [default: background]
     #[arg(long, value_parser = one_of(CASCADES), value_name = "POLICY", hide_short_help = true)]
     cascade: Option<Cascade>,
 

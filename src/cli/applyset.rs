@@ -70,8 +70,9 @@ struct SetListArgs {
 
 #[derive(Debug, Args)]
 struct SetViewArgs {
-    /// Parent of the ApplySet: NAME (of a Secret) or RESOURCE[.GROUP]/NAME, in the namespace that
-    /// --namespace sets
+    /// Parent of the ApplySet: NAME (Secret) or RESOURCE[.GROUP]/NAME
+    ///
+    /// The parent is in the namespace that --namespace sets.
     #[arg(value_name = "PARENT", value_parser = parent_name)]
     parent: String,
 
@@ -85,8 +86,9 @@ struct SetViewArgs {
 
 #[derive(Debug, Args)]
 struct RollbackArgs {
-    /// Parent of the ApplySet: NAME (of a Secret) or RESOURCE[.GROUP]/NAME, in the namespace that
-    /// --namespace sets
+    /// Parent of the ApplySet: NAME (Secret) or RESOURCE[.GROUP]/NAME
+    ///
+    /// The parent is in the namespace that --namespace sets.
     #[arg(value_name = "PARENT", value_parser = parent_name)]
     parent: String,
 
@@ -100,8 +102,9 @@ struct RollbackArgs {
 
 #[derive(Debug, Args)]
 struct AdoptArgs {
-    /// Parent of the ApplySet: NAME (of a Secret) or RESOURCE[.GROUP]/NAME, in the namespace that
-    /// --namespace sets
+    /// Parent of the ApplySet: NAME (Secret) or RESOURCE[.GROUP]/NAME
+    ///
+    /// The parent is in the namespace that --namespace sets.
     ///
     /// A missing Secret or ConfigMap is created.
     #[arg(value_name = "PARENT", value_parser = parent_name)]
@@ -110,15 +113,16 @@ struct AdoptArgs {
     #[command(flatten)]
     objects: ObjectArgs,
 
-    /// Value of the tooling annotation: which tools may change the ApplySet
+    /// Tooling annotation: which tools may change the ApplySet
     #[arg(long, value_parser = one_of(TOOLS), value_name = "TOOL", default_value = "kubectl", hide_short_help = true)]
     applyset_tooling: ApplySetTooling,
 }
 
 #[derive(Debug, Args)]
 struct OrphanArgs {
-    /// Parent of the ApplySet: NAME (of a Secret) or RESOURCE[.GROUP]/NAME, in the namespace that
-    /// --namespace sets
+    /// Parent of the ApplySet: NAME (Secret) or RESOURCE[.GROUP]/NAME
+    ///
+    /// The parent is in the namespace that --namespace sets.
     #[arg(value_name = "PARENT", value_parser = parent_name)]
     parent: String,
 
@@ -126,7 +130,7 @@ struct OrphanArgs {
     #[arg(long)]
     keep_parent: bool,
 
-    /// Value of the tooling annotation: which tools may change the ApplySet
+    /// Tooling annotation: which tools may change the ApplySet
     #[arg(long, value_parser = one_of(TOOLS), value_name = "TOOL", default_value = "kubectl", hide_short_help = true)]
     applyset_tooling: ApplySetTooling,
 

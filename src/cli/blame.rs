@@ -29,7 +29,7 @@ use smp_text::source::SourceMap;
 /// Build an overlay and show where each value comes from.
 #[derive(Debug, Args)]
 pub(super) struct BlameArgs {
-    /// Directory, kustomization file or manifest to build, or - for manifests on standard input
+    /// Directory, kustomization file or manifest to build, or - (stdin)
     #[arg(value_name = "TARGET", required_unless_present = "kustomize")]
     path: Option<PathBuf>,
 
@@ -41,11 +41,11 @@ pub(super) struct BlameArgs {
     #[arg(short = 'k', long, value_name = "DIR")]
     kustomize: Option<PathBuf>,
 
-    /// Also show removed fields, list entries and resources, and what removed them
+    /// Also show what was removed, and what removed it
     #[arg(long)]
     removed: bool,
 
-    /// Also show the field managers of the live objects, and values that differ from the build
+    /// Also show field managers and differing values of live objects
     #[cfg(feature = "cluster")]
     #[arg(long)]
     live: bool,

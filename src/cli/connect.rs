@@ -13,7 +13,7 @@ use smp_text::source::SourceMap;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Cluster options")]
 pub(super) struct ConnectArgs {
-    /// Kubeconfig file to use instead of those in KUBECONFIG or ~/.kube/config
+    /// Kubeconfig file [default: KUBECONFIG or ~/.kube/config]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
 
@@ -29,8 +29,9 @@ pub(super) struct ConnectArgs {
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
 
-    /// Namespace for objects without one, and of the parent of an ApplySet; objects in another namespace
-    /// are rejected
+    /// Namespace for objects without one, and for the ApplySet's parent
+    ///
+    /// Objects in another namespace are rejected.
     #[arg(short, long, value_name = "NAME")]
     namespace: Option<String>,
 
@@ -62,7 +63,7 @@ pub(super) struct ConnectArgs {
     #[arg(long = "as-uid", value_name = "UID")]
     impersonate_uid: Option<String>,
 
-    /// Certificate authority file to verify the certificate of the API server
+    /// Certificate authority file to verify the API server with
     #[arg(long, value_name = "FILE")]
     certificate_authority: Option<PathBuf>,
 
@@ -78,12 +79,13 @@ pub(super) struct ConnectArgs {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     insecure_skip_tls_verify: Option<bool>,
 
-    /// Server name to verify in the certificate, instead of the host name of the server
+    /// Server name to verify in the API server's certificate
     #[arg(long, value_name = "NAME")]
     tls_server_name: Option<String>,
 
-    /// Time limit for a request and all its retries together, such as 30s; 0 disables it [default: fail
-    /// after 30s without data]
+    /// Time limit for a request and its retries; 0 disables
+    ///
+    /// An example is 30s. By default, a request fails if it receives no data for 30 seconds.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     request_timeout: Option<Duration>,
 }

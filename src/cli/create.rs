@@ -55,7 +55,7 @@ pub(super) struct CreateArgs {
     #[arg(short = 'k', long, value_name = "DIR", default_value = ".")]
     kustomize: PathBuf,
 
-    /// Print the kustomization instead of writing it; the value must be `-` (standard output)
+    /// Print the kustomization instead of writing it (only `-`)
     #[arg(short, long, value_name = "FILE", value_parser = ["-"], hide_possible_values = true)]
     output: Option<String>,
 

@@ -27,7 +27,9 @@ use smp_text::yaml::{self, Node};
 /// Create a patch from two or three manifests.
 #[derive(Debug, Args)]
 pub(super) struct CreatePatchArgs {
-    /// File with the original or last-applied manifest; the live object with --from-last-applied
+    /// File with the original or last-applied manifest
+    ///
+    /// With --from-last-applied, the file with the live object.
     #[arg(value_name = "ORIGINAL")]
     original: PathBuf,
 
@@ -35,7 +37,7 @@ pub(super) struct CreatePatchArgs {
     #[arg(value_name = "MODIFIED")]
     modified: PathBuf,
 
-    /// File with the live object, to create a three-way patch for it
+    /// File with the live object, for a three-way patch
     ///
     /// The patch removes fields that ORIGINAL has and MODIFIED does not have. A field that was changed in
     /// MODIFIED and in the live object, to different values, is a conflict: the command fails unless
@@ -53,15 +55,19 @@ pub(super) struct CreatePatchArgs {
     #[arg(long)]
     overwrite: bool,
 
-    /// Type of the patch: strategic merge, JSON merge (RFC 7386) or JSON patch (RFC 6902)
+    /// Type of the patch: strategic, JSON merge or JSON patch
+    ///
+    /// JSON merge patches are those of RFC 7386, and JSON patches those of RFC 6902.
     #[arg(long = "type", value_name = "TYPE", value_parser = patch_type(), default_value = "strategic")]
     patch_type: PatchType,
 
-    /// Merge rules of the program that applies the patch [default: apiserver]
+    /// Merge rules of the applying program [default: apiserver]
     #[arg(long, value_enum)]
     dialect: Option<CreateDialect>,
 
-    /// Write `$patchMergeKey` with all recommended keys for lists whose merge key is not unique
+    /// Write `$patchMergeKey` for lists whose merge key is not unique
+    ///
+    /// It contains all recommended keys of the list.
     ///
     /// Example: the merge key of a Service's ports is `port`, which is not unique. The recommended keys are
     /// `port` and `protocol` (`schema show` prints them). No released API server supports the directive
@@ -76,7 +82,9 @@ pub(super) struct CreatePatchArgs {
     #[command(flatten)]
     schema: SchemaArgs,
 
-    /// OpenAPI definition for documents without a known kind, such as io.k8s.api.core.v1.PodSpec
+    /// OpenAPI definition for documents without a known kind
+    ///
+    /// An example is io.k8s.api.core.v1.PodSpec.
     #[arg(long, value_name = "NAME")]
     schema_type: Option<String>,
 }

@@ -39,11 +39,15 @@ pub(super) struct DeleteArgs {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "true", action = clap::ArgAction::Set, value_name = "BOOL")]
     wait: bool,
 
-    /// Time to wait until all objects are deleted; 0 means the default, as in kubectl [default: 5m]
+    /// Time to wait until all objects are deleted [default: 5m]
+    ///
+    /// As in kubectl, 0 means the default.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     timeout: Option<Duration>,
 
-    /// Deletion propagation to dependents (objects with owner references to the deleted ones)
+    /// Deletion propagation to dependents
+    ///
+    /// Dependents are objects with owner references to the deleted ones.
     #[arg(long, value_parser = one_of(CASCADES), value_name = "POLICY", default_value = "background", num_args = 0..=1, require_equals = true, default_missing_value = "background")]
     cascade: Cascade,
 

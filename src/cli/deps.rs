@@ -29,7 +29,7 @@ pub(super) struct DepsArgs {
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value = "text")]
     output: DepsFormat,
 
-    /// Name of the make target [default: the argument TARGET]; requires --output=make
+    /// Name of the make target, for --output=make [default: TARGET]
     #[arg(long, value_name = "NAME")]
     rule_target: Option<String>,
 

@@ -40,7 +40,7 @@ pub(super) struct DiffArgs {
     #[command(flatten)]
     review: ReviewArgs,
 
-    /// Output format; by default text for two builds, and unified for the cluster
+    /// Output format [default: text; unified for the cluster]
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     output: Option<DiffOutput>,
 

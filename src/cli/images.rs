@@ -29,7 +29,7 @@ pub(super) struct ImagesArgs {
     #[command(flatten)]
     select: SelectArgs,
 
-    /// List the images that change between git revisions: `A`, `A..B` or `A...B`
+    /// List images that changed between git revisions: `A`, `A..B`, `A...B`
     ///
     /// REV is A (compares A with the working tree), A..B (compares A with B), or A...B (compares the merge
     /// base of A and B with B).
@@ -37,7 +37,7 @@ pub(super) struct ImagesArgs {
     #[arg(long, value_name = "REV")]
     rev: Option<RevisionRange>,
 
-    /// Trust the new revision: fetch the remote references that it names
+    /// Trust the new revision: fetch its remote references
     #[cfg(feature = "git")]
     #[arg(long, requires = "rev", hide_short_help = true)]
     trust_head: bool,

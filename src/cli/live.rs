@@ -23,7 +23,7 @@ pub(super) enum DryRunArg {
 /// A dump of live objects, instead of a cluster.
 #[derive(Debug, Args)]
 pub(super) struct DumpArg {
-    /// Live objects to use instead of a cluster: file, directory or - (repeatable)
+    /// Live objects: file, directory or -; no cluster is used
     ///
     /// `kubectl get -o yaml --show-managed-fields` writes such a file. Cannot be used with
     /// --applyset.
@@ -61,7 +61,9 @@ pub(super) fn taken_fields(conflict: &ApplyConflict) -> Vec<String> {
 /// Handling of fields that only servers set.
 #[derive(Debug, Args)]
 pub(super) struct ServerFieldsArg {
-    /// Remove metadata that only servers set, such as uid and resourceVersion, from the manifests
+    /// Remove metadata that only servers set from the manifests
+    ///
+    /// Examples are `uid` and `resourceVersion`.
     #[arg(hide_short_help = true, long)]
     strip_server_fields: bool,
 }

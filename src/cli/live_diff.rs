@@ -27,7 +27,7 @@ pub(super) struct LiveDiffArgs {
     #[command(flatten)]
     objects: ObjectArgs,
 
-    /// Name of the field manager that would own the applied fields
+    /// Field manager that would own the applied fields
     #[arg(long, value_name = "NAME", default_value = FIELD_MANAGER, hide_short_help = true)]
     field_manager: String,
 
@@ -35,18 +35,20 @@ pub(super) struct LiveDiffArgs {
     #[arg(long, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL", hide_short_help = true)]
     force_conflicts: bool,
 
-    /// Like --force-conflicts, for objects whose conflicts are all with these managers
+    /// Like --force-conflicts, for conflicts with these managers alone
+    ///
+    /// An object that also conflicts with another manager is not applied.
     #[arg(long, value_name = "MANAGER", value_delimiter = ',', hide_short_help = true)]
     force_conflicts_with: Vec<String>,
 
     #[command(flatten)]
     dump: DumpArg,
 
-    /// Kinds that would be deleted and recreated when an immutable field changes
+    /// Kinds to show as recreated when an immutable field changes
     #[arg(long, value_name = "KIND", value_delimiter = ',', hide_short_help = true)]
     replace_immutable: Vec<String>,
 
-    /// Kinds whose objects would be recreated even if that deletes the objects or data inside them
+    /// Kinds to recreate even if objects or data are deleted
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = prune::protected_kind, requires = "replace_immutable", hide_short_help = true)]
     replace_nonempty: Vec<String>,
 

@@ -32,7 +32,7 @@ pub(super) struct LockCommand {
     #[command(flatten)]
     select: SelectArgs,
 
-    /// Also pin the schemas of the built custom resources, read from the cluster
+    /// Also pin the cluster's schemas of built custom resources
     ///
     /// Kinds whose CRD is in the build are not pinned. `--schema` does not pin schemas: it selects the
     /// schemas that this build merges with.

@@ -16,7 +16,7 @@ use smp_text::diagnostic::counted;
 /// Print or write manual pages.
 #[derive(Debug, Args)]
 pub(super) struct ManArgs {
-    /// Command whose page is printed, such as `edit set image` (default: the program)
+    /// Command, such as `edit set image` [default: the program]
     #[arg(value_name = "COMMAND", conflicts_with = "output_dir")]
     command: Vec<String>,
 

@@ -18,7 +18,7 @@ use smp_text::source::{Reading, SourceMap};
 /// Merge manifests into other manifests, keeping comments and layout.
 #[derive(Debug, Args)]
 pub(super) struct MergeArgs {
-    /// File or directory whose values take precedence, or - for standard input
+    /// File or directory whose values take precedence, or - (stdin)
     #[arg(value_name = "SRC")]
     source: PathBuf,
 
@@ -36,7 +36,9 @@ pub(super) struct MergeArgs {
        kubectl smp merge3 [OPTIONS] --original <PATH> --updated <PATH> --dest <PATH>
        kubectl smp merge3 [OPTIONS] --git-driver <ORIGINAL> <CURRENT> <OTHER> <PATH>")]
 pub(super) struct Merge3Args {
-    /// Files or directories, instead of --original, --updated and --dest; - for standard input
+    /// The three files or directories without flags; - is stdin
+    ///
+    /// They replace --original, --updated and --dest.
     #[arg(
         num_args = 3,
         // With the default action, clap would show `...` after the names.
@@ -58,7 +60,7 @@ pub(super) struct Merge3Args {
     #[arg(long, value_name = "PATH", required_unless_present_any = ["git_driver", "versions"])]
     dest: Option<PathBuf>,
 
-    /// Run as a git merge driver with the arguments %O %A %B %P
+    /// Run as a git merge driver (%O %A %B %P)
     #[arg(
         long,
         num_args = 4,
@@ -109,7 +111,7 @@ struct RuleArgs {
     #[arg(long, value_enum, value_name = "ORDER")]
     list_order: Option<OrderArg>,
 
-    /// Merge keys to try for lists without a schema (`none`: replace them)
+    /// Merge keys for lists without a schema; `none` replaces lists
     ///
     /// The first of the keys that all entries have, with distinct values, is used. The built-in keys are
     /// mountPath, devicePath, ip, type, topologyKey, name and containerPort. Default: the built-in keys;

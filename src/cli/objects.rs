@@ -30,7 +30,7 @@ pub(super) struct ObjectArgs {
     #[command(flatten)]
     select: SelectArgs,
 
-    /// File, directory or URL with manifests, or - for standard input; repeatable
+    /// File, directory or URL with manifests, or -; repeatable
     ///
     /// The manifests are used as they are, without a build. With --recursive, subdirectories are also
     /// searched.

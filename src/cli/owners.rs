@@ -31,11 +31,13 @@ use smp_text::yaml::{Node, to_yaml};
 /// sends them. No value changes.
 #[derive(Debug, Args)]
 pub(super) struct OwnersArgs {
-    /// Kind and name of a live object, such as deployment/web or deployment web
+    /// Kind and name of a live object, such as deployment/web
     #[arg(value_name = "KIND/NAME", num_args = 1..=2, required_unless_present = "filename")]
     object: Vec<String>,
 
-    /// File or directory with live objects and their managed fields, or - (repeatable; no cluster is used)
+    /// File or directory with live objects, or -; repeatable
+    ///
+    /// The objects need their managed fields. No cluster is used.
     #[arg(short, long, value_name = "FILE", value_delimiter = ',', conflicts_with_all = ["object", "yes"])]
     filename: Vec<PathBuf>,
 

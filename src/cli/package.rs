@@ -31,11 +31,11 @@ pub(super) struct WriteArgs {
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["in_place", "output_dir"])]
     output: Option<PathBuf>,
 
-    /// Write all files of the result to a new or empty directory
+    /// Write the result to a new or empty directory
     #[arg(long, value_name = "DIR", conflicts_with = "in_place")]
     output_dir: Option<PathBuf>,
 
-    /// Update the files in place; the exit status is 3 if there were conflicts
+    /// Update files in place; conflicts exit with status 3
     ///
     /// Either all files are updated, or none if an error occurs.
     #[arg(long)]
@@ -47,7 +47,9 @@ pub(super) struct WriteArgs {
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = ReportFormat::Text)]
     report: ReportFormat,
 
-    /// Exit with status 3 if there were conflicts, even without --in-place
+    /// Exit with status 3 if there were conflicts
+    ///
+    /// This is the default with --in-place.
     #[arg(long)]
     exit_code: bool,
 }

@@ -31,7 +31,7 @@ use smp_text::yaml::{self, Node, ParseOptions};
     override_usage = "kubectl smp patch [OPTIONS] --filename <FILE|DIR|-> <--patch-file <FILE>|--patch <TEXT>>"
 )]
 pub(super) struct PatchArgs {
-    /// File or directory with the manifests, or - for standard input
+    /// File or directory with the manifests, or - (stdin)
     #[arg(short, long, value_name = "FILE|DIR|-")]
     filename: PathBuf,
 
@@ -43,7 +43,9 @@ pub(super) struct PatchArgs {
     #[arg(short, long, value_name = "TEXT")]
     patch: Option<String>,
 
-    /// Type of the patch: strategic merge, JSON merge (RFC 7386) or JSON patch (RFC 6902)
+    /// Type of the patch: strategic, JSON merge or JSON patch
+    ///
+    /// JSON merge patches are those of RFC 7386, and JSON patches those of RFC 6902.
     #[arg(long = "type", value_name = "TYPE", value_parser = patch_type(), default_value = "strategic")]
     patch_type: PatchType,
 
@@ -51,7 +53,7 @@ pub(super) struct PatchArgs {
     #[arg(long, value_enum)]
     dialect: Option<PatchDialect>,
 
-    /// Output format; by default, the comments and layout of the file are kept
+    /// Output format [default: keep the file's comments and layout]
     #[arg(short, long, value_enum, value_name = "FORMAT", conflicts_with = "in_place")]
     output: Option<PatchOutput>,
 
@@ -62,11 +64,13 @@ pub(super) struct PatchArgs {
     #[arg(long)]
     in_place: bool,
 
-    /// Only patch documents of this kind, such as Deployment, deploy or deployments.apps
+    /// Only patch documents of this kind, such as Deployment
+    ///
+    /// Short names and groups are accepted, such as deploy or deployments.apps.
     #[arg(long, value_name = "KIND[.GROUP]", conflicts_with = "all")]
     kind: Option<SmolStr>,
 
-    /// Only patch documents with this name, such as web or deploy/web
+    /// Only patch documents with this NAME or KIND/NAME
     #[arg(long, value_name = "[KIND/]NAME", conflicts_with = "all")]
     name: Option<SmolStr>,
 
@@ -83,7 +87,9 @@ pub(super) struct PatchArgs {
     #[command(flatten)]
     schema: SchemaArgs,
 
-    /// OpenAPI definition for documents without a known kind, such as io.k8s.api.core.v1.PodSpec
+    /// OpenAPI definition for documents without a known kind
+    ///
+    /// An example is io.k8s.api.core.v1.PodSpec.
     #[arg(long, value_name = "NAME")]
     schema_type: Option<String>,
 }

@@ -38,7 +38,7 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["confirm", "from_plan", "dry_run", "results"], hide_short_help = true)]
     plan_file: Option<PathBuf>,
 
-    /// Apply a saved plan; fail if anything has changed since it was saved
+    /// Apply a saved plan, unless anything has changed since
     ///
     /// The target and the flags must be the same as for --plan-file.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["confirm", "dry_run"], hide_short_help = true)]

@@ -56,21 +56,23 @@ pub(super) struct SetArgs {
     #[arg(long, value_name = "PARENT", value_parser = parent_name)]
     applyset: Option<String>,
 
-    /// Value of the tooling annotation: which tools may change the ApplySet
+    /// Tooling annotation: which tools may change the ApplySet
     #[arg(long, value_parser = one_of(TOOLS), value_name = "TOOL", default_value = "kubectl", hide_short_help = true)]
     applyset_tooling: ApplySetTooling,
 
-    /// Kinds whose objects are pruned even if that deletes the objects or data inside them
+    /// Kinds to prune even if objects or data are deleted
     ///
     /// Possible kinds: Namespace, CustomResourceDefinition, PersistentVolumeClaim and PersistentVolume.
     #[arg(long, alias = "prune-holding", value_name = "KIND", value_delimiter = ',', value_parser = protected_kind, hide_short_help = true)]
     prune_nonempty: Vec<String>,
 
-    /// Also prune adopted members: objects that existed before they joined, and that no apply created
+    /// Also prune adopted members
+    ///
+    /// Adopted members existed before they joined the ApplySet.
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL", hide_short_help = true)]
     prune_adopted: bool,
 
-    /// Maximum number of objects to prune, such as 5 or 20%
+    /// Maximum objects to prune, such as 5 or 20%
     ///
     /// By default, the command fails before anything is sent if it would prune (a) more than three objects
     /// and more than half of the ApplySet, (b) two or more objects of a kind, if the target has no object
@@ -79,14 +81,18 @@ pub(super) struct SetArgs {
     #[arg(long, value_name = "N|P%", value_parser = prune_limit, hide_short_help = true)]
     prune_limit: Option<PruneLimit>,
 
-    /// Take over objects that another tool or ApplySet manages, as adopted members
+    /// Take over objects that another tool or ApplySet manages
+    ///
+    /// They become adopted members.
     ///
     /// Owners are detected by the labels and annotations of Helm, Argo CD and Flux, and by the ApplySet
     /// label.
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL", hide_short_help = true)]
     adopt: bool,
 
-    /// Revision of the ApplySet to use instead of a target; 0 is the previous revision
+    /// Revision of the ApplySet to use (0: the previous one)
+    ///
+    /// It is used instead of a target.
     #[arg(long, value_name = "N", conflicts_with_all = ["targets", "filename", "kustomize"], hide_short_help = true)]
     revision: Option<u64>,
 }
@@ -113,7 +119,9 @@ pub(super) struct PruneArgs {
     #[arg(hide_short_help = true, long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     prune_dry_run: bool,
 
-    /// Number of revisions of the ApplySet to keep, for rollbacks; 0 records none
+    /// Revisions of the ApplySet to keep; 0 records none
+    ///
+    /// They are used for rollbacks.
     #[arg(long, value_name = "N", default_value_t = HistoryOptions::default().limit, hide_short_help = true)]
     history: usize,
 

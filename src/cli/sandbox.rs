@@ -14,7 +14,7 @@ use smp_overlay::schema_chain::cache::SchemaCache;
 /// The sandbox flag.
 #[derive(Debug, Args)]
 pub(super) struct SandboxArgs {
-    /// Restrict file access to the files of the targets (Linux only)
+    /// Restrict file access to the targets' files (Linux only)
     ///
     /// `auto` uses a sandbox for remote targets, unless Helm, functions or plugins are enabled or
     /// `--schema cluster` is given. `--sandbox` without a value means `on`.

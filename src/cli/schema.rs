@@ -91,7 +91,7 @@ struct ShowArgs {
     #[arg(value_name = "KIND[.FIELD...]")]
     path: String,
 
-    /// API version of the kind, such as apps/v1, if several groups or versions have the kind
+    /// API version of an ambiguous kind, such as apps/v1
     #[arg(long, value_name = "GROUP/VERSION")]
     api_version: Option<String>,
 
@@ -105,7 +105,7 @@ struct ShowArgs {
 
 #[derive(Debug, Args)]
 struct CompileArgs {
-    /// OpenAPI v2 or v3 documents, JSON schemas, CRDs or compiled schemas, newest first
+    /// OpenAPI documents, JSON schemas, CRDs or compiled schemas; newest first
     #[arg(value_name = "SOURCE", required = true)]
     documents: Vec<PathBuf>,
 

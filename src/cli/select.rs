@@ -20,7 +20,7 @@ use smp_text::source::{SourceMap, is_kustomization};
 /// The flags that select targets.
 #[derive(Debug, Default, Args)]
 pub(super) struct SelectArgs {
-    /// Directories, kustomization files or manifests to build, or - for manifests on standard input
+    /// Directories, kustomization files or manifests to build, or - (stdin)
     ///
     /// A directory without a kustomization (a plain directory) is merged over its base.
     #[arg(value_name = "TARGET")]

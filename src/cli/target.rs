@@ -41,7 +41,9 @@ kind: CRDs of the build, the lock file, embedded, then (not for kustomizations) 
 #[derive(Debug, Args)]
 #[command(mut_arg("schema", |arg| arg.long_help(SCHEMA_OF_BUILD)))]
 pub(super) struct TargetArgs {
-    /// Base of a plain directory, which has no kustomization (repeatable; a later base takes precedence)
+    /// Base of a directory without a kustomization; repeatable
+    ///
+    /// A later base takes precedence.
     ///
     /// By default, ../base of the plain directory, else ../../base.
     #[arg(long, value_name = "DIR")]
@@ -62,17 +64,21 @@ pub(super) struct TargetArgs {
     )]
     restrict_loads: bool,
 
-    /// Order of a kustomization's resources: legacy (by kind) or none (as loaded) [default: legacy]
+    /// Order of resources: legacy (by kind) or none (as loaded)
+    ///
+    /// The default is legacy.
     ///
     /// `sortOptions` of the kustomization takes precedence. Plain directories are not reordered.
     #[arg(long, value_parser = one_of(ORDERS), value_name = "ORDER", hide_short_help = true)]
     reorder: Option<Reorder>,
 
-    /// Lock file, instead of the nearest smp.lock in the target's directory or a parent
+    /// Lock file [default: the nearest smp.lock]
+    ///
+    /// By default, it is searched in the target's directory and its parents.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub lock_file: Option<PathBuf>,
 
-    /// Fail if a remote reference or schema is not in the lock file
+    /// Fail if the lock file lacks a reference or schema
     #[arg(long, hide_short_help = true)]
     pub locked: bool,
 

@@ -45,7 +45,7 @@ pub(super) struct TestServerArgs {
     )]
     controllers: Vec<Controllers>,
 
-    /// Number of changes to keep for each resource; older watches get 410
+    /// Changes to keep for each resource; older watches get 410
     #[arg(long, value_name = "CHANGES")]
     history: Option<usize>,
 

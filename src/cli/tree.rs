@@ -16,7 +16,7 @@ use smp_text::source::SourceMap;
 /// Show the bases, patches and generators of an overlay.
 #[derive(Debug, Args)]
 pub(super) struct TreeArgs {
-    /// Directory, kustomization file or manifest to build, or - for manifests on standard input
+    /// Directory, kustomization file or manifest to build, or - (stdin)
     #[arg(value_name = "TARGET", default_value = ".")]
     path: PathBuf,
 

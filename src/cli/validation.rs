@@ -23,11 +23,15 @@ use smp_validate::{CEL, ValidateOptions, Violation, validate};
 /// The validation flags.
 #[derive(Debug, Args)]
 pub(super) struct ValidateArgs {
-    /// Fail before any output if an API server would reject an object
+    /// Fail if an API server would reject an object
+    ///
+    /// Nothing is printed in this case.
     #[arg(long)]
     validate: bool,
 
-    /// Kubernetes version whose removed and deprecated API versions are reported: 1.16 to 1.37
+    /// Report API versions removed in this Kubernetes version (1.16–1.37)
+    ///
+    /// Also reports API versions that are deprecated in it.
     ///
     /// Fields are always validated against the newest known version. Requires --validate.
     #[arg(long, alias = "kubernetes", value_name = "VERSION", requires = "validate", hide_short_help = true)]

@@ -48,15 +48,19 @@ pub(super) struct WaitArgs {
 /// The wait flags.
 #[derive(Debug, Args)]
 pub(super) struct WaitFlags {
-    /// Time to wait until all objects are ready; 0 checks once [default: 5m]
+    /// Time to wait for readiness; 0 checks once [default: 5m]
     #[arg(long, value_name = "DURATION", value_parser = duration, hide_short_help = true)]
     timeout: Option<Duration>,
 
-    /// Treat custom resources as not ready until their controller writes a status
+    /// Wait for a status of custom resources
+    ///
+    /// They are not ready until their controller writes a status.
     #[arg(long, hide_short_help = true)]
     strict_wait: bool,
 
-    /// Time to tolerate failures that may be temporary, such as image pull errors [default: 60s]
+    /// Time to tolerate temporary failures [default: 60s]
+    ///
+    /// An example is an image that cannot be pulled.
     #[arg(long, alias = "failure-grace", value_name = "DURATION", value_parser = duration, hide_short_help = true)]
     failure_grace_period: Option<Duration>,
 }

@@ -41,7 +41,9 @@ fn interval(text: &str) -> Result<Duration, String> {
 /// The flag `--poll`.
 #[derive(Debug, Args)]
 pub(super) struct PollArg {
-    /// Check for changes at an interval, for file systems that report none [default: 500ms]
+    /// Check for changes at an interval [default: 500ms]
+    ///
+    /// Use it for file systems that do not report changes.
     #[arg(
         long,
         value_name = "INTERVAL",

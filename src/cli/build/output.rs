@@ -22,7 +22,9 @@ use smp_text::yaml::did_you_mean;
 /// The output flags of a build.
 #[derive(Debug, Args)]
 pub(super) struct OutputArgs {
-    /// Output format (yaml, json, name), or the file or directory (such as out/) to write to
+    /// Output format (yaml, json, name), or path to write to
+    ///
+    /// A directory that does not exist ends with `/`, such as `out/`.
     #[arg(short, long, value_name = "FORMAT|PATH")]
     output: Option<String>,
 
@@ -30,7 +32,9 @@ pub(super) struct OutputArgs {
     #[arg(long, value_name = "DIR")]
     output_dir: Option<PathBuf>,
 
-    /// Layout of --output-dir: resource, target, single, or a path such as {target}/{kind}-{name}.yaml
+    /// Layout of --output-dir: resource, target, single, or a path template
+    ///
+    /// An example of a path template: `{target}/{kind}-{name}.yaml`.
     ///
     /// `resource` writes a file for each resource to DIR/<target>/, `target` one file for each target,
     /// and `single` one file. A path has the placeholders {target}, {namespace}, {group}, {version},
@@ -38,12 +42,15 @@ pub(super) struct OutputArgs {
     #[arg(long, requires = "output_dir", value_name = "LAYOUT", default_value = "resource")]
     layout: Layout,
 
-    /// Remove files in --output-dir that an earlier run wrote and this run did not
+    /// Remove files of earlier runs from --output-dir
+    ///
+    /// Only files that an earlier run wrote and this run did not are removed.
     #[arg(long, requires = "output_dir")]
     prune: bool,
 
-    /// The path of kustomize's `--output`. Unlike in `output`, its extension or name does not
-    /// select a format.
+    /// The path of kustomize's `--output`
+    ///
+    /// Unlike in `output`, its extension or name does not select a format.
     #[arg(skip)]
     path: Option<PathBuf>,
 }

@@ -121,7 +121,7 @@ pub(super) struct LabelArgs {
 /// A patch, or the object and fields of a new one.
 #[derive(Debug, Args)]
 pub(super) struct AddPatchArgs {
-    /// Object to patch, by its name in the manifests or in the output
+    /// Object to patch: KIND/NAME, in the manifests or the output
     #[arg(value_name = "KIND/NAME")]
     object: Option<String>,
 
@@ -203,7 +203,7 @@ struct GeneratorArgs {
     #[arg(value_name = "NAME")]
     name: String,
 
-    /// Files; the key is the name of the file unless KEY= is given
+    /// Files; the key is the file name unless given
     #[arg(long, value_name = "[KEY=]PATH", value_delimiter = ',')]
     from_file: Vec<String>,
 
@@ -246,7 +246,7 @@ pub(super) struct ConfigMapArgs {
     #[command(flatten)]
     generator: GeneratorArgs,
 
-    /// Behavior if another generator has the same name: create, merge or replace
+    /// Behavior for an existing name: create, merge or replace
     #[arg(long, default_value = "", hide_default_value = true)]
     behavior: String,
 }

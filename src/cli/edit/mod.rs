@@ -57,7 +57,9 @@ enum EditCommand {
 
 #[derive(Debug, Args)]
 struct FixArgs {
-    /// Also convert `vars` to `replacements`, which changes the files that use them
+    /// Also convert `vars` to `replacements`
+    ///
+    /// This changes the files that use them.
     #[arg(long)]
     vars: bool,
 

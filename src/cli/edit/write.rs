@@ -30,7 +30,7 @@ const ATTEMPTS: usize = 20;
 /// The flags of all edits.
 #[derive(Debug, Args)]
 pub(super) struct EditTargets {
-    /// Directory of the kustomization to edit (repeatable; default: the working directory)
+    /// Directory of the kustomization to edit; repeatable [default: .]
     #[arg(short = 'k', long, value_name = "DIR")]
     kustomize: Vec<PathBuf>,
 

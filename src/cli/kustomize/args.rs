@@ -37,7 +37,9 @@ pub(in crate::cli) struct KustomizeArgs {
     #[arg(long)]
     enable_exec: bool,
 
-    /// Environment variable for functions; NAME without a value passes the current one to containers
+    /// Environment variable for functions: NAME=VALUE, or NAME
+    ///
+    /// NAME without a value passes the current value to containers.
     #[arg(short, long, value_name = "NAME=VALUE")]
     env: Vec<String>,
 
@@ -49,15 +51,15 @@ pub(in crate::cli) struct KustomizeArgs {
     #[arg(long)]
     network: bool,
 
-    /// Accepted for compatibility with kustomize; it has no effect there, either
+    /// Accepted for compatibility; it has no effect in kustomize, either
     #[arg(long, value_name = "NAME", hide = true)]
     network_name: Option<String>,
 
-    /// Run container functions as the current user instead of the user `nobody`
+    /// Run container functions as the current user, not as `nobody`
     #[arg(long)]
     as_current_user: bool,
 
-    /// Accepted for compatibility with kustomize; errors always show their source location
+    /// Accepted for compatibility; errors always show their source location
     #[arg(long, hide = true)]
     stack_trace: bool,
 }

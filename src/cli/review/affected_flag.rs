@@ -16,7 +16,7 @@ use smp_text::source::SourceMap;
 /// The flag that limits a command to the targets that a change affects.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct AffectedFlag {
-    /// Only use targets that can be affected by changes since a revision
+    /// Only use targets that changes since a revision affect
     ///
     /// REV: compare the working tree with this git revision. REV...: compare it with the merge base of REV
     /// and HEAD. See `kubectl smp affected`.

@@ -36,11 +36,11 @@ const CLUSTER_FLAGS: [&str; 0] = [];
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(in crate::cli) struct ReviewArgs {
-    /// Compare with the bases of the target: what the overlay itself changes
+    /// Compare with the bases of the target
     #[arg(long, group = "builds", conflicts_with_all = CLUSTER_FLAGS)]
     pub(super) against_base: bool,
 
-    /// Compare with another target, manifest or directory, or - for standard input
+    /// Compare with another target, manifest or directory, or -
     ///
     /// With --recursive, targets with the same path below both directories are compared.
     #[arg(long, group = "builds", value_name = "TARGET", conflicts_with_all = CLUSTER_FLAGS)]
@@ -55,12 +55,16 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(long, group = "builds", value_name = "REV", conflicts_with_all = CLUSTER_FLAGS)]
     pub(super) rev: Option<RevisionRange>,
 
-    /// Trust the new revision: fetch its remote references, and accept its suppressions
+    /// Trust the new revision
+    ///
+    /// Fetches its remote references, and accepts its suppressions.
     #[cfg(feature = "git")]
     #[arg(long, requires = "rev", hide_short_help = true)]
     pub(super) trust_head: bool,
 
-    /// Only exit with 1 for dangerous changes: `danger`, or rule codes
+    /// Only exit with 1 for `danger`, or for rule codes
+    ///
+    /// `danger` stands for all dangerous changes.
     #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = fail_code, requires = "builds")]
     fail_on: Vec<FailCode>,
 
@@ -68,18 +72,20 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(long, requires = "builds")]
     pub(super) summary: bool,
 
-    /// Ignore a JSON pointer, a kind, or field paths that match a regular expression
+    /// Ignore a JSON pointer, a kind, or field paths (regex)
     ///
     /// A value that starts with / is a JSON pointer. The exact name of a kind ignores all objects of the
     /// kind. Any other value is a regular expression for field paths.
     #[arg(long, value_name = "PATTERN", requires = "builds", hide_short_help = true)]
     ignore: Vec<String>,
 
-    /// Ignore CA bundles, checksums, chart labels, and what `diff.noise` of .smp.yaml lists
+    /// Ignore CA bundles, checksums, chart labels and `diff.noise`
+    ///
+    /// `diff.noise` is a list in `.smp.yaml`.
     #[arg(long, requires = "builds", hide_short_help = true)]
     pub(super) ignore_noise: bool,
 
-    /// Ignore defaults of the API server that one side sets explicitly and the other side omits
+    /// Ignore server defaults that only one side sets explicitly
     #[arg(long, requires = "builds", hide_short_help = true)]
     ignore_defaults: bool,
 }
