@@ -520,7 +520,8 @@ fn check(
     let found = check_target(&target, &selection, &options, config.clone());
     let files = LocalFiles { tree, fetched: None };
     let suppressions = SuppressionTrust::All;
-    let conclusion = Conclusion { sources, selection: &selection, renderer, files, suppressions };
+    let (selection, texts) = (&selection, &*sources.top_level_texts());
+    let conclusion = Conclusion { sources, selection, renderer, files, suppressions, texts };
     drop(conclusion.report(vec![found], smp_inspect::check::Baselines::default()));
 }
 

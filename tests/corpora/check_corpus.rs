@@ -198,8 +198,9 @@ impl Overlay {
         let renderer = MessageRenderer::new(&sources, MessageFormat::Short);
         let files = LocalFiles { tree: &*tree, fetched: None };
         let suppressions = SuppressionTrust::All;
-        let conclusion =
-            Conclusion { sources: &sources, selection: &selection, renderer: &renderer, files, suppressions };
+        let (sources, selection, renderer, texts) =
+            (&sources, &selection, &renderer, &*sources.top_level_texts());
+        let conclusion = Conclusion { sources, selection, renderer, files, suppressions, texts };
         let report = conclusion.report(vec![found], Baselines::default());
         let reported = report.findings.iter().map(|finding| {
             let places = renderer.locations(finding).into_iter();
