@@ -101,7 +101,7 @@ pub(super) struct ApplyArgs {
     #[arg(hide_short_help = true, long, value_enum, value_name = "MODE", default_value = "strict", num_args = 0..=1, require_equals = true, default_missing_value = "strict")]
     validate: ValidateArg,
 
-    /// Report API versions removed in this Kubernetes version (1.16–1.37)
+    /// Report API versions removed in Kubernetes VERSION, 1.16 to 1.37
     ///
     /// Also reports API versions that are deprecated in it.
     ///

@@ -29,7 +29,7 @@ pub(super) struct ValidateArgs {
     #[arg(long)]
     validate: bool,
 
-    /// Report API versions removed in this Kubernetes version (1.16–1.37)
+    /// Report API versions removed in Kubernetes VERSION, 1.16 to 1.37
     ///
     /// Also reports API versions that are deprecated in it.
     ///

@@ -71,7 +71,7 @@ pub(in crate::cli) struct CheckArgs {
     #[command(flatten)]
     pub(super) revisions: RevisionArgs,
 
-    /// Report API versions removed in this Kubernetes version (1.16–1.37)
+    /// Report API versions removed in Kubernetes VERSION, 1.16 to 1.37
     ///
     /// Also reports API versions that are deprecated in it.
     ///
