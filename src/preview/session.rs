@@ -205,13 +205,14 @@ impl Session {
         removed
     }
 
-    /// Returns true if a change may add or remove a target. A file that only builds read cannot add or remove a target
-    /// when its content changes.
+    /// Returns true if a change may add or remove a target. A file that a successful build read cannot add or remove a
+    /// target when its content changes.
     fn affects_search(&self, path: &Path) -> bool {
         let state = self.read();
         let is_content = || {
-            let mut reads = state.targets.values().map(|target| &target.last.evaluated.reads);
-            reads.any(|reads| reads.files.contains(path)) && DiskTree.contains(path)
+            let built = state.targets.values().map(|target| &target.last.evaluated);
+            let mut built = built.filter(|target| target.built.is_ok());
+            built.any(|target| target.reads.files.contains(path)) && DiskTree.contains(path)
         };
         state.search.files.contains(path) || (state.search.depends_on(path) && !is_content())
     }

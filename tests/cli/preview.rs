@@ -175,6 +175,21 @@ fn suppressions_without_effect_are_reported_as_in_a_check_of_all_targets() {
 }
 
 #[test]
+fn a_target_that_is_created_again_is_listed() {
+    let directory = shop();
+    let running = Running::start(directory.path(), &["preview", "-R", "--json"]);
+    event(&running);
+    fs::remove_dir_all(directory.path().join("base")).expect("removed");
+    running.line_with("\"removed\":[\"base\"]");
+    fs::create_dir(directory.path().join("base")).expect("created");
+    thread::sleep(Duration::from_millis(200));
+    save(directory.path(), "base/kustomization.yaml", "resources: [web.yaml]\n");
+    thread::sleep(Duration::from_millis(200));
+    save(directory.path(), "base/web.yaml", WEB);
+    running.line_with("\"name\":\"base\",\"state\":\"ok\"");
+}
+
+#[test]
 fn targets_that_are_named_twice_are_one() {
     let directory = shop();
     let running = Running::start(directory.path(), &["preview", "prod", "./prod/", "test/.", "--json"]);

@@ -13,7 +13,7 @@ use notify::{Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watche
 
 use super::disk::DiskTree;
 use super::read_set::ReadSet;
-use super::tree::FileTree as _;
+use super::tree::{FileTree as _, Located};
 
 /// The time without events that ends a group of changes, since editors save a file in several steps.
 const QUIET: Duration = Duration::from_millis(20);
@@ -108,9 +108,11 @@ impl Watcher {
     pub fn watch(&mut self, read: ReadSet) -> io::Result<BTreeSet<PathBuf>> {
         self.links = read.followed_links();
         self.depends_on = read;
-        let targets = self.depends_on.absent.iter().filter_map(|path| DiskTree::target_of_link(path));
-        let targets: Vec<PathBuf> = targets.collect();
-        self.depends_on.absent.extend(targets);
+        let absent = &self.depends_on.absent;
+        let targets = absent.iter().filter_map(|path| DiskTree::target_of_link(path));
+        let other_names: Vec<PathBuf> =
+            targets.chain(absent.iter().filter_map(|path| real_name(path))).collect();
+        self.depends_on.absent.extend(other_names);
         let wanted = self.directories();
         let new: BTreeSet<PathBuf> = wanted.difference(&self.watched).cloned().collect();
         if let Backend::Events(events) = &mut self.backend {
@@ -323,8 +325,9 @@ impl Watcher {
             || is_entry && (self.links.contains(path) || self.depends_on.depends_on(path))
     }
 
-    /// Returns the directories to watch: for each path, the nearest existing directory, its parent, and its ancestors up
-    /// to the working directory.
+    /// Returns the directories to watch, by real path: for each path, the nearest existing directory, its parent, and
+    /// its ancestors up to the working directory. The system has one watch for a directory, which reports changes by
+    /// one of its names.
     fn directories(&self) -> BTreeSet<PathBuf> {
         let ReadSet { files, program_files, directories, found, absent, .. } = &self.depends_on;
         let parents = files.iter().chain(program_files).chain(found.keys()).chain(absent).chain(&self.links);
@@ -340,14 +343,23 @@ impl Watcher {
                 if all.contains(above) || (is_watched && !is_parent && !above.starts_with(&here)) {
                     break;
                 }
-                if DiskTree.is_directory(above) {
+                if DiskTree.is_directory(above)
+                    && let Ok(found) = DiskTree.locate(Path::new(""), above).map(Located::into_path)
+                {
                     is_watched = true;
-                    all.insert(above.to_path_buf());
+                    all.insert(found);
                 }
             }
         }
         all
     }
+}
+
+/// Returns the name by which the system reports a path that does not exist, if a directory above it is a symlink.
+fn real_name(path: &Path) -> Option<PathBuf> {
+    let above = path.ancestors().skip(1).find(|above| DiskTree.is_directory(above))?;
+    let found = DiskTree.locate(Path::new(""), above).map(Located::into_path).ok()?;
+    (found != above).then(|| found.join(path.strip_prefix(above).unwrap_or(path)))
 }
 
 fn io_error(error: notify::Error) -> io::Error {
@@ -564,6 +576,32 @@ mod tests {
                 assert_eq!(changed, Some(vec!["c".into()]), "{poll:?} {mode:o}");
             }
         }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn directories_with_two_names_are_watched_by_their_real_name() {
+        let (_directory, root) = sample();
+        std::os::unix::fs::symlink("a", root.join("z")).expect("a symlink");
+        let mut watcher = Watcher::new(None).expect("a watcher");
+        let read = |files: &[&str]| {
+            let tree = RecordingTree::new(Arc::new(DiskTree));
+            for file in files {
+                // The second file does not exist at first.
+                let _ = tree.locate(Path::new(""), &root.join(file)).map(|_| tree.read(&root.join(file)));
+            }
+            tree.read_set()
+        };
+        let files = ["a/read.yaml", "z/new.yaml"];
+        watcher.watch(read(&files)).expect("watches");
+        let created =
+            changed_by(&root, &mut watcher, || fs::write(root.join("z/new.yaml"), "").expect("written"));
+        assert_eq!(created, Some(vec![PathBuf::from("a/new.yaml")]));
+        // The watch of the symlink's name must not end that of the directory.
+        watcher.watch(read(&files)).expect("watches");
+        let saved =
+            changed_by(&root, &mut watcher, || fs::write(root.join("a/read.yaml"), "b").expect("written"));
+        assert_eq!(saved, Some(vec![PathBuf::from("a/read.yaml")]));
     }
 
     #[test]
