@@ -257,6 +257,10 @@ pub(super) fn release_comments(map: &mut Map, successor: &Successor, text: &str)
             value.meta.comments.get_or_insert_default().line = Some(comment.into());
         }
     }
+    let below = comments_below_last(value, text);
+    if !below.is_empty() {
+        value.meta.comments.get_or_insert_default().foot = below;
+    }
     let Some(comments) = meta.comments.as_mut().filter(|_| !meta.span.is_none()) else { return };
     let above =
         text.get(..meta.span.start as usize).filter(|above| above.ends_with('\n')).unwrap_or_default();
@@ -269,6 +273,19 @@ pub(super) fn release_comments(map: &mut Map, successor: &Successor, text: &str)
     let indented = between.iter().rev().take_while(|line| line.starts_with(' ')).count();
     let own = adjacent.min(between.len() - indented);
     comments.head.drain(..comments.head.len().saturating_sub(own));
+}
+
+/// Returns the comments below the last entry of a list that are indented deeper than its dash. They are removed with the
+/// entry; the others remain in the text.
+fn comments_below_last(list: &Node, text: &str) -> Vec<SmolStr> {
+    let last = list.as_list().filter(|_| list.meta.style != Style::Flow).and_then(|entries| entries.last());
+    let Some(span) = last.map(Node::span).filter(|span| !span.is_none()) else { return Vec::new() };
+    let indentation = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let dash =
+        text.get(..span.start as usize).and_then(|before| before.lines().last()).map_or(0, indentation);
+    let below = text.get(span.end as usize..).unwrap_or_default().lines().skip(1);
+    let below = below.take_while(|line| indentation(line) > dash && line.trim_start().starts_with('#'));
+    below.map(|line| line.trim().into()).collect()
 }
 
 /// Moves the entries of a field to its successor. A field without entries is removed.
@@ -299,8 +316,11 @@ pub(super) fn move_entries(map: &mut Map, successor: &Successor) -> Option<()> {
         drop(without_head(&mut key));
     }
     let is_list = value.as_list().is_some();
-    let behind = value.meta.comments.filter(|_| is_list).and_then(|comments| comments.line);
-    keep_comments(key, behind, moved.first_mut()?);
+    let comments = value.meta.comments.filter(|_| is_list).unwrap_or_default();
+    keep_comments(key, comments.line, moved.first_mut()?);
+    if !comments.foot.is_empty() {
+        moved.last_mut()?.meta.comments.get_or_insert_default().head.extend(comments.foot);
+    }
     let list = &mut map.entries_mut()[if new > old { new - 1 } else { new }].value;
     if list.is_null() {
         *list = Node::list(List::new());

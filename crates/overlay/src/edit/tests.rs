@@ -325,6 +325,27 @@ fn comments_of_fields_that_get_another_form_stay() {
 }
 
 #[test]
+fn comments_move_with_the_entries_of_deprecated_fields() {
+    let edit = Edit::SetField(ScalarField::NamePrefix, "a-".into());
+    let table = [
+        (
+            "resources:\n- p.yaml\nbases:\n- ../b\n  # c\nnamespace: q\n",
+            "resources:\n- p.yaml\n# c\n- ../b\nnamespace: q\nnamePrefix: a-\n",
+        ),
+        (
+            "resources: [p.yaml]\nbases:\n- ../b # c\nnamespace: q\n",
+            "resources:\n- p.yaml\n- ../b # c\nnamespace: q\nnamePrefix: a-\n",
+        ),
+    ];
+    for (text, want) in table {
+        assert_eq!(after(text, &edit), format!("{HEAD}{want}"));
+    }
+    let labels = "labels: [{pairs: {a: b}}]\n# c\ncommonLabels:\n  app: web\n";
+    let want = "labels:\n- {pairs: {a: b}}\n# c\n- includeSelectors: true\n  pairs:\n    app: web\n";
+    assert_eq!(after(labels, &Edit::Fix { vars: false }), format!("{HEAD}{want}"));
+}
+
+#[test]
 fn components_get_their_own_version() {
     let edit = Edit::SetField(ScalarField::NamePrefix, "a-".into());
     assert_eq!(

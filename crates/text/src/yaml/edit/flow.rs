@@ -333,12 +333,13 @@ fn is_quoted(entries: &[Node]) -> bool {
     strings.peek().is_some() && strings.all(|node| node.meta.style == Style::DoubleQuoted)
 }
 
-/// Returns true if a new entry was moved from another list of the text and has comments above it. A list in brackets
-/// cannot contain such comments.
+/// Returns true if a new entry was moved from another list of the text, or made of a field, and has comments. A list in
+/// brackets on one line cannot contain comments.
 fn has_moved_comments(before: &[Node], after: &[Node], sources: &[Option<usize>]) -> bool {
     let source = before.first().map(|node| node.span().source);
     after.iter().zip(sources).filter(|(_, source)| source.is_none()).any(|(node, _)| {
-        let has_head = node.meta.comments.as_ref().is_some_and(|comments| !comments.head.is_empty());
-        has_head && !node.span().is_none() && source == Some(node.span().source)
+        let has_comments =
+            node.meta.comments.as_ref().is_some_and(|all| !all.head.is_empty() || all.line.is_some());
+        has_comments && (node.span().is_none() || source == Some(node.span().source))
     })
 }
