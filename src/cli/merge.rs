@@ -36,9 +36,9 @@ pub(super) struct MergeArgs {
        kubectl smp merge3 [OPTIONS] --original <PATH> --updated <PATH> --dest <PATH>
        kubectl smp merge3 [OPTIONS] --git-driver <ORIGINAL> <CURRENT> <OTHER> <PATH>")]
 pub(super) struct Merge3Args {
-    /// The three files or directories without flags; - is stdin
+    /// Files or directories, instead of --original, --updated and --dest
     ///
-    /// They replace --original, --updated and --dest.
+    /// `-` is standard input.
     #[arg(
         num_args = 3,
         // With the default action, clap would show `...` after the names.
