@@ -318,9 +318,7 @@ pub(super) fn move_entries(map: &mut Map, successor: &Successor) -> Option<()> {
     let is_list = value.as_list().is_some();
     let comments = value.meta.comments.filter(|_| is_list).unwrap_or_default();
     keep_comments(key, comments.line, moved.first_mut()?);
-    if !comments.foot.is_empty() {
-        moved.last_mut()?.meta.comments.get_or_insert_default().head.extend(comments.foot);
-    }
+    add_above(moved.last_mut()?, comments.foot);
     let list = &mut map.entries_mut()[if new > old { new - 1 } else { new }].value;
     if list.is_null() {
         *list = Node::list(List::new());
@@ -337,6 +335,13 @@ pub(super) fn move_entries(map: &mut Map, successor: &Successor) -> Option<()> {
 /// Removes and returns the comments above a field. Comments above the first field remain at the top of the file.
 fn without_head(key: &mut Key) -> Vec<SmolStr> {
     key.meta.comments.as_mut().map(|comments| std::mem::take(&mut comments.head)).unwrap_or_default()
+}
+
+/// Adds comments above an entry, below those that it has.
+fn add_above(entry: &mut Node, comments: Vec<SmolStr>) {
+    if !comments.is_empty() {
+        entry.meta.comments.get_or_insert_default().head.extend(comments);
+    }
 }
 
 /// Moves the comments of a removed field, and the one behind its value, above the first of its entries.
