@@ -10,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use notify::event::ModifyKind;
 use notify::{Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use rustc_hash::FxHashMap;
 
 use super::disk::DiskTree;
 use super::read_set::ReadSet;
@@ -110,8 +111,7 @@ impl Watcher {
         self.depends_on = read;
         let absent = &self.depends_on.absent;
         let targets = absent.iter().filter_map(|path| DiskTree::target_of_link(path));
-        let other_names: Vec<PathBuf> =
-            targets.chain(absent.iter().filter_map(|path| real_name(path))).collect();
+        let other_names: Vec<PathBuf> = targets.chain(real_names(absent)).collect();
         self.depends_on.absent.extend(other_names);
         let wanted = self.directories();
         let new: BTreeSet<PathBuf> = wanted.difference(&self.watched).cloned().collect();
@@ -355,11 +355,23 @@ impl Watcher {
     }
 }
 
-/// Returns the name by which the system reports a path that does not exist, if a directory above it is a symlink.
-fn real_name(path: &Path) -> Option<PathBuf> {
-    let above = path.ancestors().skip(1).find(|above| DiskTree.is_directory(above))?;
+/// Returns the names by which the system reports paths that do not exist below symlinks.
+fn real_names(absent: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
+    let mut real: FxHashMap<&Path, Option<PathBuf>> = FxHashMap::default();
+    let mut names = Vec::new();
+    for path in absent {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { continue };
+        let found = real.entry(parent).or_insert_with(|| real_directory(parent)).as_ref();
+        names.extend(found.filter(|found| *found != parent).map(|found| found.join(name)));
+    }
+    names
+}
+
+/// Returns the real path of a directory that may not exist yet.
+fn real_directory(directory: &Path) -> Option<PathBuf> {
+    let above = directory.ancestors().find(|above| DiskTree.is_directory(above))?;
     let found = DiskTree.locate(Path::new(""), above).map(Located::into_path).ok()?;
-    (found != above).then(|| found.join(path.strip_prefix(above).unwrap_or(path)))
+    Some(if above == directory { found } else { found.join(directory.strip_prefix(above).ok()?) })
 }
 
 fn io_error(error: notify::Error) -> io::Error {
