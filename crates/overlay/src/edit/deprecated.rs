@@ -249,6 +249,8 @@ fn without_empty(text: &str, documents: &[Node], old: &str) -> Option<String> {
 /// value. The others above it remain in the text when the field is removed.
 pub(super) fn release_comments(map: &mut Map, successor: &Successor, text: &str) {
     let Some(i) = position(map, successor.old) else { return };
+    // A field that is renamed in place keeps the comments below it.
+    let is_renamed = position(map, successor.new).is_none();
     let Entry { key: Key { meta, .. }, value } = &mut map.entries_mut()[i];
     if value.meta.style == Style::Flow && value.as_list().is_some() {
         // The parser attaches a comment behind brackets to the next field.
@@ -257,7 +259,7 @@ pub(super) fn release_comments(map: &mut Map, successor: &Successor, text: &str)
             value.meta.comments.get_or_insert_default().line = Some(comment.into());
         }
     }
-    let below = comments_below_last(value, text);
+    let below = if is_renamed { Vec::new() } else { comments_below_last(value, text) };
     if !below.is_empty() {
         value.meta.comments.get_or_insert_default().foot = below;
     }
@@ -275,17 +277,22 @@ pub(super) fn release_comments(map: &mut Map, successor: &Successor, text: &str)
     comments.head.drain(..comments.head.len().saturating_sub(own));
 }
 
-/// Returns the comments below the last entry of a list that are indented deeper than its dash. They are removed with the
-/// entry; the others remain in the text.
-fn comments_below_last(list: &Node, text: &str) -> Vec<SmolStr> {
-    let last = list.as_list().filter(|_| list.meta.style != Style::Flow).and_then(|entries| entries.last());
-    let Some(span) = last.map(Node::span).filter(|span| !span.is_none()) else { return Vec::new() };
+/// Returns the comments below the last entry of the value of a top-level field that are removed with it: those that are
+/// indented deeper than its dash, or those that are indented below a map. The others remain in the text.
+fn comments_below_last(value: &Node, text: &str) -> Vec<SmolStr> {
     let indentation = |line: &str| line.len() - line.trim_start_matches(' ').len();
-    let dash =
-        text.get(..span.start as usize).and_then(|before| before.lines().last()).map_or(0, indentation);
+    let last = match &value.value {
+        _ if value.meta.style == Style::Flow => None,
+        Value::List(list) => list.last(),
+        Value::Map(map) => map.entries().last().map(|entry| &entry.value),
+        Value::Scalar(_) => None,
+    };
+    let Some(span) = last.map(Node::span).filter(|span| !span.is_none()) else { return Vec::new() };
+    let before = text.get(..span.start as usize).filter(|_| value.as_list().is_some());
+    let own = before.and_then(|before| before.lines().last()).map_or(0, indentation);
     let below = text.get(span.end as usize..).unwrap_or_default().lines().skip(1);
-    let below = below.take_while(|line| indentation(line) > dash && line.trim_start().starts_with('#'));
-    below.map(|line| line.trim().into()).collect()
+    let is_own = |line: &&str| indentation(line) > own && line.trim_start().starts_with('#');
+    below.take_while(is_own).map(|line| line.trim().into()).collect()
 }
 
 /// Moves the entries of a field to its successor. A field without entries is removed.
@@ -316,8 +323,8 @@ pub(super) fn move_entries(map: &mut Map, successor: &Successor) -> Option<()> {
         drop(without_head(&mut key));
     }
     let is_list = value.as_list().is_some();
-    let comments = value.meta.comments.filter(|_| is_list).unwrap_or_default();
-    keep_comments(key, comments.line, moved.first_mut()?);
+    let comments = value.meta.comments.unwrap_or_default();
+    keep_comments(key, comments.line.filter(|_| is_list), moved.first_mut()?);
     add_above(moved.last_mut()?, comments.foot);
     let list = &mut map.entries_mut()[if new > old { new - 1 } else { new }].value;
     if list.is_null() {

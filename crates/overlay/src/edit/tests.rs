@@ -343,6 +343,12 @@ fn comments_move_with_the_entries_of_deprecated_fields() {
     let labels = "labels: [{pairs: {a: b}}]\n# c\ncommonLabels:\n  app: web\n";
     let want = "labels:\n- {pairs: {a: b}}\n# c\n- includeSelectors: true\n  pairs:\n    app: web\n";
     assert_eq!(after(labels, &Edit::Fix { vars: false }), format!("{HEAD}{want}"));
+    let below = "commonLabels:\n  app: web\n  # c\nlabels:\n- pairs: {a: b}\n";
+    let want = "labels:\n- pairs: {a: b}\n# c\n- includeSelectors: true\n  pairs:\n    app: web\n";
+    assert_eq!(after(below, &Edit::Fix { vars: false }), format!("{HEAD}{want}"));
+    // A list in brackets on several lines keeps its own comments.
+    let several = after("resources: [\n  p.yaml, # keep\n  # other\n]\nbases:\n- ../b # c\n", &edit);
+    assert!(several.contains("# keep") && several.contains("# other"), "{several}");
 }
 
 #[test]

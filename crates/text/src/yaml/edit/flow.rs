@@ -95,7 +95,8 @@ impl<'a> Editor<'a> {
             return false;
         }
         let sources = match_entries(before, after);
-        if has_moved_comments(before, after, &sources) {
+        let is_on_one_line = !self.text[part.start..part.end].contains('\n');
+        if is_on_one_line && has_moved_comments(before, after, &sources) {
             return false;
         }
         let quoted = is_quoted(before);
@@ -333,8 +334,8 @@ fn is_quoted(entries: &[Node]) -> bool {
     strings.peek().is_some() && strings.all(|node| node.meta.style == Style::DoubleQuoted)
 }
 
-/// Returns true if a new entry was moved from another list of the text, or made of a field, and has comments. A list in
-/// brackets on one line cannot contain comments.
+/// Returns true if a new entry was moved from another field of the text and has comments. A list in brackets on one
+/// line cannot contain comments.
 fn has_moved_comments(before: &[Node], after: &[Node], sources: &[Option<usize>]) -> bool {
     let source = before.first().map(|node| node.span().source);
     after.iter().zip(sources).filter(|(_, source)| source.is_none()).any(|(node, _)| {
