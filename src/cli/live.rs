@@ -25,8 +25,8 @@ pub(super) enum DryRunArg {
 pub(super) struct DumpArg {
     /// Live objects: file, directory or -; no cluster is used
     ///
-    /// `kubectl get -o yaml --show-managed-fields` writes such a file. Cannot be used with
-    /// --applyset.
+    /// Repeatable. `kubectl get -o yaml --show-managed-fields` writes such a file. Cannot be used
+    /// with --applyset.
     #[arg(
         hide_short_help = true,
         long = "live-objects",

@@ -109,6 +109,9 @@ impl Texts {
         for found in targets.iter().flat_map(|target| &target.findings).filter_map(suppression) {
             *unused.entry(found).or_default() += 1;
         }
+        if unused.is_empty() {
+            return;
+        }
         let files: FxHashSet<&Path> = unused.keys().map(|(file, _)| file.as_path()).collect();
         let mut readers: FxHashMap<PathBuf, usize> = FxHashMap::default();
         let read = targets.iter().flat_map(|target| &target.reads.files).map(|file| self.name(file));

@@ -223,7 +223,7 @@ impl Conclusion<'_> {
         if self.selection.is_enabled(&unused_suppression::RULE)
             && !matches!(self.suppressions, SuppressionTrust::None)
         {
-            report.findings.extend(suppressions.unused(&unused, (self.texts, self.sources)));
+            report.findings.extend(suppressions.unused(&unused, self.texts, self.sources));
         }
         report
     }
@@ -345,9 +345,9 @@ impl<'c> Suppressions<'c> {
     }
 
     /// Returns findings for suppressions without effect.
-    fn unused(mut self, used: &UsedSuppressions, texts: (&[SourceId], &SourceMap)) -> Vec<Diagnostic> {
+    fn unused(mut self, used: &UsedSuppressions, texts: &[SourceId], sources: &SourceMap) -> Vec<Diagnostic> {
         let code = unused_suppression::RULE.code;
-        let mut found = self.comments.unused(code, texts, |code| used.is_enabled(code));
+        let mut found = self.comments.unused(code, texts, sources, |code| used.is_enabled(code));
         let mut seen = FxHashSet::default();
         let configs: Vec<_> = used.configs.iter().filter(|config| seen.insert(Arc::as_ptr(config))).collect();
         let report = |at, message, help| Diagnostic::warning(code, message).at(at).help(help);

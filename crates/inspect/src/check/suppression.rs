@@ -166,7 +166,8 @@ impl<'c> SuppressionComments<'c> {
     pub(super) fn unused(
         &mut self,
         unused: Code,
-        (texts, sources): (&[SourceId], &SourceMap),
+        texts: &[SourceId],
+        sources: &SourceMap,
         is_enabled: impl Fn(Code) -> bool,
     ) -> Vec<Diagnostic> {
         let mut all: BTreeMap<(PathBuf, u32), &Suppression> = BTreeMap::new();
