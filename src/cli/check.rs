@@ -22,7 +22,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use self::check_run::CheckRun;
-use super::disk::disk_tree;
 use super::report::print;
 use super::select::{Selection, is_stream};
 use super::target::ClusterUse;
@@ -88,7 +87,7 @@ fn build_report(
     let builder =
         args.target.builder(Histories::Enabled, sources, &selection.targets, ClusterUse::Optional)?;
     let known = KnownFindings::new(args.baseline.as_deref(), args.update_baseline)?;
-    let tree = disk_tree();
+    let tree = Arc::clone(builder.tree());
     let run = CheckRun { args, builder: &builder, configurations: Arc::clone(&tree), tree, sources };
     let found = run.find(selection)?;
     let (files, baselines) = known.resolve(&found).map_err(Failure::UsageAt)?;

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use smp_files::{DiskTree, FileTree, Located, ReadSet, RecordingTree};
+use smp_files::{CachedDiskTree, DiskTree, FileTree, Located, ReadSet, RecordingTree};
 
 /// The recorded reads.
 #[derive(Default)]
@@ -24,9 +24,9 @@ fn record() -> MutexGuard<'static, Option<Record>> {
     RECORD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the files on disk.
+/// Returns the files on disk, as they are during a command.
 pub(super) fn disk_tree() -> Arc<dyn FileTree> {
-    recorded(Arc::new(DiskTree))
+    recorded(Arc::new(CachedDiskTree::default()))
 }
 
 /// Returns the files on disk, for a search for targets.

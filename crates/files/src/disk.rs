@@ -51,6 +51,10 @@ impl FileTree for DiskTree {
         true
     }
 
+    fn is_link(&self, path: &Path) -> bool {
+        fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
+    }
+
     /// Reads the metadata once. Also works for files without a path of their own, such as `/dev/fd/3`.
     fn kind(&self, path: &Path) -> io::Result<FileKind> {
         fs::metadata(path).map(|metadata| metadata.file_type().into())
@@ -77,11 +81,6 @@ impl DiskTree {
     /// The path does not exist.
     pub fn is_executable(path: &Path) -> io::Result<bool> {
         fs::metadata(path).map(|metadata| may_run(&metadata))
-    }
-
-    /// Returns true if a path is a symlink, whatever its target is.
-    pub fn is_link(path: &Path) -> bool {
-        fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
     }
 
     /// Returns the time of the last change of a file, or `None` if it does not exist.

@@ -1,5 +1,6 @@
 //! A tree with edited files.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -55,6 +56,22 @@ impl FileTree for EditedTree {
 
     fn is_on_disk(&self) -> bool {
         self.tree.is_on_disk()
+    }
+
+    fn is_link(&self, path: &Path) -> bool {
+        self.tree.is_link(path)
+    }
+
+    fn part(&self) -> Option<Arc<dyn FileTree>> {
+        Some(Arc::new(Self { tree: self.tree.part()?, contents: self.contents.clone() }))
+    }
+
+    fn record_dependency(&self, part: &Arc<dyn FileTree>) {
+        self.tree.record_dependency(part);
+    }
+
+    fn recording(&self) -> Option<Box<dyn Any>> {
+        self.tree.recording()
     }
 
     fn record_program_access(&self, path: &Path) {

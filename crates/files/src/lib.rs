@@ -17,6 +17,7 @@
 // Some functions are only used by the journal, which is not available on WebAssembly.
 #![cfg_attr(target_family = "wasm", allow(dead_code))]
 
+mod cached_disk;
 mod cleanup;
 #[cfg(not(target_family = "wasm"))]
 mod confined;
@@ -47,6 +48,7 @@ mod walk;
 mod watch;
 mod write;
 
+pub use cached_disk::CachedDiskTree;
 pub use cleanup::remove_all as end_temporaries;
 pub use confined::ConfinedTree;
 pub use confined::is_outside_error;

@@ -34,7 +34,7 @@ pub fn nearest_file(
     directory: &Path,
     name: &str,
 ) -> Result<Option<PathBuf>, RejectedFile> {
-    let exists = |path: &PathBuf| tree.contains(path) || (tree.is_on_disk() && DiskTree::is_link(path));
+    let exists = |path: &PathBuf| tree.contains(path) || tree.is_link(path);
     let Some(file) = directory.ancestors().map(|above| above.join(name)).find(exists) else {
         return Ok(None);
     };

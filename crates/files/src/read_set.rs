@@ -244,6 +244,10 @@ impl FileTree for RecordingTree {
         self.tree.is_on_disk()
     }
 
+    fn is_link(&self, path: &Path) -> bool {
+        self.tree.is_link(path)
+    }
+
     fn part(&self) -> Option<Arc<dyn FileTree>> {
         let part = Self::new(self.tree.clone());
         self.record_part(part.clone());

@@ -56,6 +56,11 @@ pub trait FileTree: fmt::Debug + Send + Sync {
     /// Returns true if other programs can access the files of this tree by the same paths.
     fn is_on_disk(&self) -> bool;
 
+    /// Returns true if a path is a symlink on disk, whatever its target is.
+    fn is_link(&self, _path: &Path) -> bool {
+        false
+    }
+
     /// Returns an ID of the content of a file or directory, if the tree knows it without reading the content. Equal IDs
     /// mean equal content. Different IDs do not mean different content.
     fn content_id(&self, _path: &Path) -> Option<ContentId> {

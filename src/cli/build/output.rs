@@ -135,7 +135,7 @@ impl Destination {
         if path.extension().is_none()
             && !text.contains(['/', '\\'])
             && !DiskTree.contains(path)
-            && !DiskTree::is_link(path)
+            && !DiskTree.is_link(path)
         {
             let names = OutputFormat::NAMES.join(", ");
             let help =

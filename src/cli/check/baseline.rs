@@ -128,7 +128,7 @@ fn write(
     conclusion: &Conclusion<'_>,
     is_of_file: impl Fn(&Diagnostic) -> bool,
 ) -> Result<()> {
-    if DiskTree::is_link(file) && !DiskTree.contains(file) {
+    if DiskTree.is_link(file) && !DiskTree.contains(file) {
         let message = format!("the baseline {} is a symlink to a file that does not exist", file.display());
         return Err(Diagnostic::error(Code::Io, message).help("remove the symlink, or create its target"));
     }
@@ -154,7 +154,7 @@ fn check_links(configured: &ConfiguredBaseline) -> Result<()> {
         (Ok(directory), Ok(parent)) => parent == directory.join(above),
         _ => true,
     };
-    if is_direct && !DiskTree::is_link(&configured.file) {
+    if is_direct && !DiskTree.is_link(&configured.file) {
         return Ok(());
     }
     let message = format!("the baseline {} is behind a symlink", configured.file.display());

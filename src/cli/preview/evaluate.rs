@@ -23,7 +23,7 @@ use crate::preview::{ChangedObject, DangerView, DiffLine};
 use crate::preview::{EvaluatedTarget, Evaluation, Evaluator};
 #[cfg(feature = "cluster")]
 use smp_cluster::{Cluster, DiffOptions, ObjectDiff, Risk};
-use smp_files::{DiskTree, FileTree, Located, ReadSet, RecordingTree};
+use smp_files::{CachedDiskTree, DiskTree, FileTree, Located, ReadSet, RecordingTree};
 use smp_inspect::check::{
     Agreement, Conclusion, LocalFiles, RuleSelection, SuppressionTrust, TargetFindings, is_unused_suppression,
 };
@@ -31,10 +31,10 @@ use smp_inspect::review::{
     BuiltSide, CompareOptions, DangerSuppressions, Presence, Review, TargetOutcome, TargetReview,
     compare_builds,
 };
-use smp_overlay::overlay::{Builder, Built, Histories, TargetBase};
+use smp_overlay::overlay::{Builder, Built, Histories};
 #[cfg(feature = "cluster")]
 use smp_overlay::resource::Resource;
-use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::diagnostic::{Code, Diagnostic, MessageRenderer, Result};
 use smp_text::source::{SourceId, SourceMap, is_kustomization, relative_path};
 
 /// Builds targets with the flags of the command.
@@ -54,8 +54,12 @@ pub(super) struct TargetEvaluator {
 /// The builders of one evaluation.
 struct Run<'e> {
     evaluator: &'e TargetEvaluator,
+    disk: Arc<dyn FileTree>,
     sources: &'e SourceMap,
+    renderer: MessageRenderer<'e>,
     builder: &'e Builder,
+    /// The real path of the directory that contains fetched repositories.
+    fetched: Option<PathBuf>,
     /// Finds the bases of targets. The builds of the targets also read them.
     bases: &'e Builder,
     /// The builder of the revision to compare with.
@@ -311,7 +315,8 @@ impl Evaluator for TargetEvaluator {
     }
 
     fn evaluate(&self, targets: &[PathBuf], sources: &SourceMap) -> Result<Evaluation> {
-        let common = RecordingTree::new(Arc::new(DiskTree));
+        let disk: Arc<dyn FileTree> = Arc::new(CachedDiskTree::default());
+        let common = RecordingTree::new(Arc::clone(&disk));
         let tree: Arc<dyn FileTree> = Arc::new(common.clone());
         let builder = self.builder(Arc::clone(&tree), sources, targets)?;
         let selected = RuleSelection::new([], [])?;
@@ -324,8 +329,19 @@ impl Evaluator for TargetEvaluator {
             configs: Configs::new(tree, sources),
         };
         let old = self.old_builder(sources, targets)?;
-        let bases = self.builder(Arc::new(DiskTree), sources, targets)?;
-        let run = Run { evaluator: self, sources, builder: &builder, bases: &bases, old, checker };
+        let bases = self.builder(Arc::clone(&disk), sources, targets)?;
+        let fetched = builder.cache_directory().and_then(|cache| DiskTree.locate(Path::new(""), cache).ok());
+        let run = Run {
+            evaluator: self,
+            disk,
+            sources,
+            renderer: render::location_renderer(sources),
+            builder: &builder,
+            fetched: fetched.map(Located::into_path),
+            bases: &bases,
+            old,
+            checker,
+        };
         let (checked, found): (Vec<Checked>, Vec<TargetFindings>) =
             targets.par_iter().map(|target| run.check(target)).unzip();
         // As in `check --recursive`, a finding that an overlay fixes is not reported for its base.
@@ -346,7 +362,7 @@ impl Evaluator for TargetEvaluator {
 impl Run<'_> {
     /// Builds a target, and runs the rules on it.
     fn check(&self, target: &Path) -> (Checked, TargetFindings) {
-        let own = RecordingTree::new(Arc::new(DiskTree));
+        let own = RecordingTree::new(Arc::clone(&self.disk));
         if self.evaluator.is_deleted(target) {
             // A kustomization that is added later is a change.
             has_kustomization(&own, target);
@@ -378,7 +394,7 @@ impl Run<'_> {
         };
         let live = built.as_ref().ok().and_then(|built| self.evaluator.compare_live(built));
         let side = built.as_ref().map(|built| Some(built.side())).map_err(Clone::clone);
-        let review = (!self.evaluator.is_live()).then(|| self.review(target, side));
+        let review = (!self.evaluator.is_live()).then(|| self.review(target, &own, side));
         let (target, reads, built) = (target.to_path_buf(), own.read_set(), built.map(|one| one.built));
         EvaluatedTarget { target, reads, built, findings, review, live }
     }
@@ -390,7 +406,7 @@ impl Run<'_> {
             reads: own.read_set(),
             built: Ok(Built::default()),
             findings: Vec::new(),
-            review: Some(self.review(target, Ok(None))),
+            review: Some(self.review(target, own, Ok(None))),
             live: None,
         }
     }
@@ -399,7 +415,7 @@ impl Run<'_> {
     fn build(&self, own: &RecordingTree, target: &Path) -> Result<BuiltTarget> {
         let tree: Arc<dyn FileTree> = Arc::new(own.clone());
         let built = match self.builder.build_from_tree(Arc::clone(&tree), target) {
-            Err(problem) if !has_kustomization(&DiskTree, target) => {
+            Err(problem) if !has_kustomization(&*self.disk, target) => {
                 let builder = self.evaluator.builder(tree, self.sources, &[target.to_path_buf()])?;
                 builder.manifests(target)?.ok_or(problem)
             }
@@ -419,14 +435,11 @@ impl Run<'_> {
         let found = vec![found];
         let known = KnownFindings::new(None, false).map_err(Failure::into_diagnostic)?;
         let (_, baselines) = known.resolve(&found)?;
-        let renderer = render::location_renderer(self.sources);
-        let fetched = self.builder.cache_directory();
-        let fetched = fetched.and_then(|cache| DiskTree.locate(Path::new(""), cache).ok());
-        let files = LocalFiles { tree: own, fetched: fetched.as_ref().map(Located::path) };
+        let files = LocalFiles { tree: own, fetched: self.fetched.as_deref() };
         let conclusion = Conclusion {
             sources: self.sources,
             selection: self.checker.selected,
-            renderer: &renderer,
+            renderer: &self.renderer,
             files,
             suppressions: SuppressionTrust::All,
             texts: &texts.read_in(&own.read_set()),
@@ -437,8 +450,8 @@ impl Run<'_> {
     }
 
     /// Compares a target with its bases, or with a revision. `new` is `None` for a deleted target.
-    fn review(&self, target: &Path, new: Result<Option<BuiltSide<'_>>>) -> TargetReview {
-        let old = self.build_old(target);
+    fn review(&self, target: &Path, own: &RecordingTree, new: Result<Option<BuiltSide<'_>>>) -> TargetReview {
+        let old = self.build_old(target, own);
         let presence = match (&old, &new) {
             (_, Ok(None)) => Presence::Removed,
             (Ok(None), Ok(_)) => Presence::Added,
@@ -467,13 +480,13 @@ impl Run<'_> {
     fn without_suppressed(&self, review: TargetReview) -> Result<TargetReview> {
         let config = self.checker.configs.of(&review.target)?;
         let mut all = Review { targets: vec![review], ..Review::default() };
-        let renderer = &render::location_renderer(self.sources);
+        let renderer = &self.renderer;
         let suppressions = DangerSuppressions { sources: self.sources, renderer, trusts_new: true };
         suppressions.apply(&mut all, |_| Some(&config));
         Ok(all.targets.remove(0))
     }
 
-    fn build_old(&self, target: &Path) -> Result<Option<BuiltTarget>> {
+    fn build_old(&self, target: &Path, own: &RecordingTree) -> Result<Option<BuiltTarget>> {
         if let (Some(builder), Some(revisions)) = (&self.old, &self.evaluator.revisions) {
             if !revisions.old.contains(target) {
                 return Ok(None);
@@ -484,9 +497,7 @@ impl Run<'_> {
             };
             return BuiltTarget::new(builder, built, target).map(Some);
         }
-        match self.bases.base_of(target)? {
-            TargetBase::None => Ok(None),
-            base => build_base(&self.evaluator.args.target, target, base, self.sources).map(Some),
-        }
+        let (base, tree): (_, Arc<dyn FileTree>) = (self.bases.base_of(target)?, Arc::new(own.clone()));
+        build_base(&self.evaluator.args.target, (self.builder, &tree), target, base, self.sources)
     }
 }

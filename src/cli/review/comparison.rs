@@ -28,7 +28,7 @@ use smp_inspect::review::{
 };
 #[cfg(feature = "git")]
 use smp_overlay::overlay::Histories;
-use smp_overlay::overlay::TargetBase;
+use smp_overlay::overlay::{BuildOptions, Builder, TargetBase};
 use smp_text::diagnostic::{Code, Diagnostic, Result, counted};
 use smp_text::source::SourceMap;
 
@@ -73,11 +73,10 @@ impl Sides<'_> {
         Some(match self {
             Self::Targets { old, new } => [build(old, &pair.old), build(new, &pair.new)],
             Self::Bases { new, args, sources } => {
-                let old =
-                    pair.old.as_deref().map_or(Ok(None), |target| match new.builder.base_of(target)? {
-                        TargetBase::None => Ok(None),
-                        base => build_base(args, target, base, sources).map(Some),
-                    });
+                let old = pair.old.as_deref().map_or(Ok(None), |target| {
+                    let base = new.builder.base_of(target)?;
+                    build_base(args, (&new.builder, new.builder.tree()), target, base, sources)
+                });
                 [old, build(new, &pair.new)]
             }
             #[cfg(feature = "git")]
@@ -289,32 +288,34 @@ fn with_config_noise(options: &CompareOptions, config: &CheckConfig) -> Result<C
     Ok(options)
 }
 
-/// Builds the base of a target.
+/// Builds the base of a target. `of_target` is the builder of the target and the tree from which the
+/// target was built: directories that the target includes are read and built only once.
 pub(in crate::cli) fn build_base(
     args: &TargetArgs,
+    of_target: (&Builder, &Arc<dyn FileTree>),
     target: &Path,
     base: TargetBase,
     sources: &SourceMap,
-) -> Result<BuiltTarget> {
-    let (mut tree, mut bases): (Arc<dyn FileTree>, _) = (disk_tree(), Vec::new());
-    let mut target = target.to_path_buf();
+) -> Result<Option<BuiltTarget>> {
+    let (builder, tree) = of_target;
     match base {
-        TargetBase::Kustomization { file, text } => tree = Arc::new(EditedTree::new(tree, [(file, text)])),
-        TargetBase::Directories(mut directories) => {
-            target = directories.pop().unwrap_or(target);
-            bases = directories;
+        TargetBase::None => Ok(None),
+        TargetBase::Kustomization { file, text } => {
+            let edited = Arc::new(EditedTree::new(Arc::clone(tree), [(file, text)]));
+            BuiltTarget::new(builder, builder.build_from_tree(edited, target)?, target).map(Some)
         }
-        TargetBase::None => {}
+        TargetBase::Directories(mut bases) => {
+            let Some(target) = bases.pop() else { return Ok(None) };
+            let selection = Selection::from_target(target.clone());
+            let change = |options: &mut BuildOptions| {
+                options.tree = Arc::clone(tree);
+                options.bases = bases;
+            };
+            let builder = args.hermetic_builder(change, None, sources, &selection.targets);
+            let builder = builder.map_err(Failure::into_diagnostic)?;
+            Side { builder, selection }.build(&target).map(Some)
+        }
     }
-    let targets = [target];
-    let change = |options: &mut smp_overlay::overlay::BuildOptions| {
-        options.tree = tree;
-        options.bases = bases;
-    };
-    let builder = args.hermetic_builder(change, None, sources, &targets).map_err(Failure::into_diagnostic)?;
-    let [target] = targets;
-    let side = Side { builder, selection: Selection::from_target(target.clone()) };
-    side.build(&target)
 }
 
 /// With `--recursive`, pairs the targets below two directories by their path. Otherwise, pairs the

@@ -7,7 +7,7 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use gix::Repository;
 use gix::bstr::BStr;
@@ -17,20 +17,17 @@ use gix::index::extension::Tree;
 use gix::index::fs::Metadata;
 use rustc_hash::FxHashMap;
 
-use crate::disk::DiskTree;
+use crate::cached_disk::CachedDiskTree;
 use crate::tree::{ContentId, DirectoryEntry, FileKind, FileTree, Located, OpenFile};
 
 /// The files on disk at the time of a command. The content IDs of unchanged files are known without reading them.
 pub struct WorkingTree {
     /// The real path of the working tree.
     root: PathBuf,
+    disk: CachedDiskTree,
     index: Option<Index>,
     /// True for each directory, by real path, in which all files are as in the index.
     known: Mutex<FxHashMap<PathBuf, bool>>,
-    /// The entries of directories that were listed.
-    listed: Mutex<FxHashMap<PathBuf, Arc<[DirectoryEntry]>>>,
-    /// The results of paths that were resolved.
-    located: Mutex<FxHashMap<PathBuf, Located>>,
 }
 
 struct Index {
@@ -50,7 +47,7 @@ impl WorkingTree {
     pub(super) fn new(root: PathBuf, repository: &Repository) -> Self {
         let index = repository.open_index().ok().zip(repository.stat_options().ok());
         let index = index.map(|(file, options)| Index { file, options });
-        Self { root, index, known: Mutex::default(), listed: Mutex::default(), located: Mutex::default() }
+        Self { root, disk: CachedDiskTree::default(), index, known: Mutex::default() }
     }
 
     /// Returns true if a directory contains exactly the files of the index, all unchanged.
@@ -69,7 +66,7 @@ impl WorkingTree {
         let tree = index.tree(real.strip_prefix(&self.root).ok()?)?;
         let is_own = |entry: &DirectoryEntry| real == self.root && entry.name == ".git";
         let mut files = 0;
-        for entry in self.entries(real).ok()?.iter().filter(|entry| !is_own(entry)) {
+        for entry in self.disk.list(real).ok()?.iter().filter(|entry| !is_own(entry)) {
             let path = real.join(&entry.name);
             let is_directory = entry.kind == FileKind::Directory;
             files += u32::from(!is_directory);
@@ -84,17 +81,6 @@ impl WorkingTree {
         }
         // If the index contains more files, some of them are missing on disk.
         Some(files == files_in(tree)?)
-    }
-
-    /// Lists a directory, and caches the result.
-    fn entries(&self, directory: &Path) -> io::Result<Arc<[DirectoryEntry]>> {
-        if let Some(known) = self.listed.lock().unwrap_or_else(PoisonError::into_inner).get(directory) {
-            return Ok(Arc::clone(known));
-        }
-        let listed: Arc<[DirectoryEntry]> = DiskTree.list(directory)?.into();
-        let known = Arc::clone(&listed);
-        self.listed.lock().unwrap_or_else(PoisonError::into_inner).insert(directory.to_path_buf(), known);
-        Ok(listed)
     }
 
     /// Returns the index entry of a file or symlink, if the file on disk matches it.
@@ -148,37 +134,35 @@ fn slashed(path: &Path) -> Option<String> {
 
 impl FileTree for WorkingTree {
     fn working_directory(&self) -> io::Result<PathBuf> {
-        DiskTree.working_directory()
+        self.disk.working_directory()
     }
 
     fn locate(&self, from: &Path, path: &Path) -> io::Result<Located> {
-        let requested = from.join(path);
-        if let Some(known) = self.located.lock().unwrap_or_else(PoisonError::into_inner).get(&requested) {
-            return Ok(known.clone());
-        }
-        let found = DiskTree.locate(from, path)?;
-        self.located.lock().unwrap_or_else(PoisonError::into_inner).insert(requested, found.clone());
-        Ok(found)
+        self.disk.locate(from, path)
     }
 
     fn open(&self, path: &Path) -> io::Result<OpenFile> {
-        DiskTree.open(path)
+        self.disk.open(path)
     }
 
     fn open_stream(&self, path: &Path) -> io::Result<OpenFile> {
-        DiskTree.open_stream(path)
+        self.disk.open_stream(path)
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<DirectoryEntry>> {
-        self.entries(directory).map(|entries| entries.to_vec())
+        self.disk.list(directory)
     }
 
     fn is_on_disk(&self) -> bool {
         true
     }
 
+    fn is_link(&self, path: &Path) -> bool {
+        self.disk.is_link(path)
+    }
+
     fn kind(&self, path: &Path) -> io::Result<FileKind> {
-        DiskTree.kind(path)
+        self.disk.kind(path)
     }
 
     fn is_tracked(&self, directory: &Path) -> bool {
