@@ -756,6 +756,15 @@ mod revisions {
         assert!(stdout(&output).starts_with("own: removed\n- configmap/own-"), "{}", stdout(&output));
     }
 
+    /// In the other tests, the index is as old as the files, so that git cannot tell if these changed.
+    #[test]
+    fn removed_directories_of_old_files_are_changes() {
+        let home = repository();
+        git(home.path(), "find . -name '*.yaml' -exec touch -d '1 hour ago' {} +; g add .; rm -r own");
+        let output = run(home.path(), &["diff", "-R", "--rev", "HEAD"]);
+        assert!(stdout(&output).starts_with("own: removed\n- configmap/own-"), "{}", stdout(&output));
+    }
+
     #[test]
     fn bare_repositories_and_targets_in_other_directories_are_compared() {
         let home = repository();

@@ -65,11 +65,12 @@ impl WorkingTree {
     fn compare(&self, index: &Index, real: &Path) -> Option<bool> {
         let tree = index.tree(real.strip_prefix(&self.root).ok()?)?;
         let is_own = |entry: &DirectoryEntry| real == self.root && entry.name == ".git";
-        let mut files = 0;
+        let (mut files, mut directories) = (0_u32, 0_usize);
         for entry in self.disk.list(real).ok()?.iter().filter(|entry| !is_own(entry)) {
             let path = real.join(&entry.name);
             let is_directory = entry.kind == FileKind::Directory;
             files += u32::from(!is_directory);
+            directories += usize::from(is_directory);
             let is_unchanged = if is_directory {
                 self.is_unchanged(index, &path)
             } else {
@@ -79,8 +80,8 @@ impl WorkingTree {
                 return Some(false);
             }
         }
-        // If the index contains more files, some of them are missing on disk.
-        Some(files == files_in(tree)?)
+        // If the index contains more entries, some of them are missing on disk.
+        Some(files == files_in(tree)? && directories == tree.children.len())
     }
 
     /// Returns the index entry of a file or symlink, if the file on disk matches it.
