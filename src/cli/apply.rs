@@ -41,14 +41,13 @@ use smp_text::source::SourceMap;
 
 /// The help of `--live-objects`, a flag of `apply` and `diff`.
 const LIVE_OBJECTS: &str = "\
-Live objects to use instead of a cluster: file, directory or - (repeatable)
+Live objects instead of a cluster: file, directory or -
 
-`kubectl get -o yaml --show-managed-fields` writes such a file. Requires --dry-run=client. Cannot be \
-used with an ApplySet.";
+Repeatable. `kubectl get -o yaml --show-managed-fields` writes such a file. Requires --dry-run=client. \
+Cannot be used with an ApplySet.";
 
 /// The help of `--timeout`, a flag of `apply` and `wait`.
-const TIMEOUT: &str =
-    "Time to wait until all objects are ready; 0 checks once; requires --wait [default: 5m]";
+const TIMEOUT: &str = "Time to wait for readiness; 0 checks once; requires --wait [default: 5m]";
 
 /// Build an overlay and apply it to the cluster server-side.
 #[derive(Debug, Args)]

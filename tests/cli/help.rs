@@ -172,6 +172,47 @@ fn help_pages_are_short() {
     }
 }
 
+/// The flags on a help page, each with its summary.
+fn summaries(page: &str) -> Vec<(&str, String)> {
+    let mut found: Vec<(&str, String)> = Vec::new();
+    let mut is_open = false;
+    for line in page.lines() {
+        let text = line.trim_start();
+        let indent = line.len() - text.len();
+        if (2..=6).contains(&indent) && text.starts_with('-') {
+            let (flag, summary) = text.split_once("  ").unwrap_or((text, ""));
+            found.push((flag, summary.trim().to_string()));
+            is_open = true;
+        } else if indent > 6 && is_open && !text.is_empty() {
+            let (_, summary) = found.last_mut().expect("an open flag");
+            *summary = format!("{summary} {text}").trim().to_string();
+        } else {
+            is_open = false;
+        }
+    }
+    // Clap adds defaults and values on short pages.
+    let is_added = |summary: &str| summary.find(" [default:").or_else(|| summary.find(" [possible values:"));
+    for (_, summary) in &mut found {
+        summary.truncate(is_added(summary).unwrap_or(summary.len()));
+    }
+    found
+}
+
+#[test]
+fn summaries_of_flags_have_at_most_ten_words() {
+    let (mut count, mut wrong) = (0, Vec::new());
+    for words in COMMANDS.iter().chain(&["", "kustomize build", "options"]) {
+        for (flag, summary) in summaries(help(words, "--help")) {
+            count += 1;
+            if !(1..=10).contains(&summary.split_whitespace().count()) {
+                wrong.push(format!("{words} {flag}: {summary}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(count > 400, "{count}");
+}
+
 #[test]
 fn global_flags_are_listed_only_by_options() {
     let shared =
