@@ -45,8 +45,11 @@ pub(super) fn is_established(definition: &Node) -> bool {
     crd_state(definition) == Ok(CrdState::Established)
 }
 
-/// The first and the longest pause between requests.
+/// The shortest and the longest pause between requests.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+
+/// The pause as a part of the time since the start. A kind is seen at most this part of the wait too late.
+const PAUSE_DIVISOR: u32 = 6;
 
 /// The time after which the conditions of a CRD are first read if its kind is not served yet. Each following interval
 /// is four times as long, since a server that is slow to serve kinds is also slow to send large CRDs.
@@ -65,7 +68,7 @@ impl Cluster {
         mut awaited: AwaitedCrds,
         limit: Duration,
     ) -> FxHashMap<SmolStr, Diagnostic> {
-        let (start, mut pause, mut failed) = (Instant::now(), PAUSES.0, FxHashMap::default());
+        let (start, mut failed) = (Instant::now(), FxHashMap::default());
         let (mut last_read, mut interval) = (start, CONDITIONS_INTERVAL);
         loop {
             self.remove_served(&mut awaited).await;
@@ -78,8 +81,8 @@ impl Cluster {
             if awaited.is_empty() {
                 return failed;
             }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(PAUSES.1);
+            let pause = start.elapsed() / PAUSE_DIVISOR;
+            tokio::time::sleep(pause.clamp(PAUSES.0, PAUSES.1)).await;
         }
     }
 
