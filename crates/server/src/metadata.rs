@@ -92,11 +92,12 @@ impl State {
         if !object["metadata"].is_object() {
             object["metadata"] = json!({});
         }
-        for field in WIPED {
-            remove(object, field);
+        let uid = self.next_uid();
+        if let Some(metadata) = object["metadata"].as_object_mut() {
+            metadata.retain(|field, _| !WIPED.contains(&field.as_str()));
+            metadata.insert("creationTimestamp".into(), self.settings.clock.now().into());
+            metadata.insert("uid".into(), uid.into());
         }
-        object["metadata"]["creationTimestamp"] = self.settings.clock.now().into();
-        object["metadata"]["uid"] = self.next_uid().into();
         let prefix = meta(object, "generateName");
         if meta(object, "name").is_empty() && !prefix.is_empty() {
             const MAX_PREFIX: usize = 58;

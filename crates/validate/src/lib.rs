@@ -97,8 +97,10 @@ pub fn validate(node: &Node, schema: &Schema, options: &ValidateOptions) -> Vec<
     if gvk.kind.ends_with("List") && node.get("items").is_some() {
         return Vec::new();
     }
-    let mut found: Vec<Violation> = versions::check(node, &gvk, schema, options).into_iter().collect();
-    if let Some(cursor) = schema.kind(&gvk) {
+    let known = schema.kind(&gvk);
+    let problem = versions::check(node, &gvk, known.is_some(), options);
+    let mut found: Vec<Violation> = problem.into_iter().collect();
+    if let Some(cursor) = known {
         found.extend(walk::walk(node, cursor, versions::decoding(&gvk), options));
     }
     #[cfg(feature = "cel")]

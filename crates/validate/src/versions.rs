@@ -6,7 +6,7 @@ use super::options::{NEWEST_RELEASE, ValidateOptions};
 use super::rules;
 use super::violation::Violation;
 use super::walk::Decoding;
-use smp_merge::schema::{Gvk, Schema, is_built_in_group, kinds_in_group};
+use smp_merge::schema::{Gvk, is_built_in_group, kinds_in_group};
 use smp_text::diagnostic::Severity;
 use smp_text::path::FieldPath;
 use smp_text::yaml::{Node, did_you_mean};
@@ -16,18 +16,18 @@ pub(super) fn decoding(gvk: &Gvk) -> Decoding {
     if is_built_in_group(&gvk.group) { Decoding::BuiltIn } else { Decoding::Structural }
 }
 
-/// Validates the kind and API version of an object.
-pub(super) fn check(node: &Node, gvk: &Gvk, schema: &Schema, options: &ValidateOptions) -> Option<Violation> {
+/// Validates the kind and API version of an object. `is_known` is true if the schema has the kind.
+pub(super) fn check(node: &Node, gvk: &Gvk, is_known: bool, options: &ValidateOptions) -> Option<Violation> {
     if gvk.kind.is_empty() || !is_built_in_group(&gvk.group) {
         return None;
     }
     let release = options.kubernetes.unwrap_or(NEWEST_RELEASE);
     let end = ENDS_OF_LIFE.iter().find(|end| end.applies_to(gvk));
     // An entry for a whole version applies only to known kinds.
-    if let Some(end) = end.filter(|end| end.kind.is_some() || schema.kind(gvk).is_some()) {
+    if let Some(end) = end.filter(|end| end.kind.is_some() || is_known) {
         return end.judge(node, release);
     }
-    if schema.kind(gvk).is_some() {
+    if is_known {
         return None;
     }
     let kinds = kinds_in_group(&gvk.group);

@@ -236,9 +236,9 @@ impl Filler {
         // The defaults of built-in types may be null, so nulls are only replaced in fields that are not declared.
         if self.is_decoded {
             let additional = cursor.additional();
-            let entries = map.iter_mut().filter(|(name, _)| cursor.declared(name).is_none());
-            entries
-                .filter(|_| additional.is_known())
+            let nulls = map.iter_mut().filter(|(_, value)| additional.is_known() && value.is_null());
+            nulls
+                .filter(|(name, _)| cursor.declared(name).is_none())
                 .for_each(|(_, value)| self.replace_null(value, additional));
         } else if !self.keeps_nulls {
             let below = |field: &str| cursor.declared(field).unwrap_or_else(|| cursor.additional());

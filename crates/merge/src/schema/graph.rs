@@ -165,11 +165,9 @@ impl<'g> KindEntry<'g> {
     }
 
     fn compare(self, gvk: &Gvk) -> Ordering {
-        let bytes = |column| self.graph.text_bytes(self.column(column));
-        bytes(0)
-            .cmp(gvk.group.as_bytes())
-            .then_with(|| bytes(1).cmp(gvk.version.as_bytes()))
-            .then_with(|| bytes(2).cmp(gvk.kind.as_bytes()))
+        let texts = self.graph.texts();
+        let compare = |column, text| compare_texts(texts.get(self.column(column)), text);
+        compare(0, &gvk.group).then_with(|| compare(1, &gvk.version)).then_with(|| compare(2, &gvk.kind))
     }
 }
 
@@ -378,7 +376,7 @@ impl TypeGraph {
         let texts = self.texts();
         let compare = |i: usize| {
             let [a, b, c, d, ..] = fields[i];
-            texts.get(u32::from_le_bytes([a, b, c, d])).cmp(name.as_bytes())
+            compare_texts(texts.get(u32::from_le_bytes([a, b, c, d])), name)
         };
         search(count, compare).and_then(|i| self.field_at(start + i))
     }
@@ -406,6 +404,12 @@ impl<'g> Texts<'g> {
         };
         self.bytes.get(start..end.min(self.bytes.len())).unwrap_or_default()
     }
+}
+
+/// Compares texts by their bytes. Most texts already differ in their first byte.
+fn compare_texts(text: &[u8], other: &str) -> Ordering {
+    let other = other.as_bytes();
+    text.first().cmp(&other.first()).then_with(|| text.cmp(other))
 }
 
 /// Searches `0..count` with a binary search.

@@ -71,8 +71,8 @@ fn write_value(text: &mut String, value: &Value, cursor: Cursor<'_>, touched: To
 }
 
 fn write_map(text: &mut String, fields: &Map<String, Value>, cursor: Cursor<'_>, touched: Touched<'_>) {
-    let known =
-        cursor.type_name().filter(|_| !touched.is_map()).and_then(go_types::order).unwrap_or_default();
+    let known = cursor.type_name().filter(|_| !touched.is_map()).and_then(go_types::find);
+    let known = known.map(|known| &*known.order).unwrap_or_default();
     let ordered = known.iter().filter_map(|name| fields.get_key_value(*name));
     let others = fields.iter().filter(|(name, _)| !known.contains(&name.as_str()));
     text.push('{');

@@ -26,22 +26,15 @@ pub(super) struct FieldFacts {
 /// Facts by field name. Fields without special facts are absent.
 pub(super) type TypeFacts = FxHashMap<&'static str, FieldFacts>;
 
-struct Type {
-    facts: TypeFacts,
-    order: Vec<&'static str>,
+/// A Go type.
+pub(super) struct Type {
+    pub(super) facts: TypeFacts,
+    /// The fields in the order in which Go writes them.
+    pub(super) order: Vec<&'static str>,
 }
 
-/// Returns the facts about a type by the name of its definition.
-pub(super) fn facts(definition: &str) -> Option<&'static TypeFacts> {
-    find(definition).map(|found| &found.facts)
-}
-
-/// Returns the fields of a type in the order in which Go writes them.
-pub(super) fn order(definition: &str) -> Option<&'static [&'static str]> {
-    find(definition).map(|found| &*found.order)
-}
-
-fn find(definition: &str) -> Option<&'static Type> {
+/// Finds a type by the name of its definition.
+pub(super) fn find(definition: &str) -> Option<&'static Type> {
     static TYPES: LazyLock<FxHashMap<&str, Type>> = LazyLock::new(|| {
         TABLE
             .lines()
@@ -112,11 +105,11 @@ mod tests {
 
     #[test]
     fn the_table_tells_pointers_and_structs() {
-        let spec = facts("io.k8s.api.apps.v1.DeploymentSpec").expect("in the table");
+        let spec = &find("io.k8s.api.apps.v1.DeploymentSpec").expect("in the table").facts;
         assert!(spec["replicas"].is_pointer && spec["strategy"].is_always_object);
         assert!(spec["selector"].is_always_written);
-        let container = facts("io.k8s.api.core.v1.Container").expect("in the table");
+        let container = &find("io.k8s.api.core.v1.Container").expect("in the table").facts;
         assert_eq!(container["imagePullPolicy"].type_name, "v1.PullPolicy");
-        assert!(facts("com.example.v1.Widget").is_none());
+        assert!(find("com.example.v1.Widget").is_none());
     }
 }

@@ -48,45 +48,50 @@ impl Decoder {
     /// Decodes the fields of a struct.
     fn fields(&mut self, fields: &mut Map<String, Value>, cursor: Cursor<'_>) -> Decoded<()> {
         let definition = cursor.type_name().unwrap_or_default();
-        let (facts, order) = (go_types::facts(definition), go_types::order(definition));
-        let depth = self.steps.len() + 1;
-        for (name, mut value) in std::mem::take(fields) {
+        let known = go_types::find(definition);
+        let owner = Owner { definition, depth: self.steps.len() + 1 };
+        let mut result = Ok(());
+        fields.retain(|name, value| {
+            // Defaults have no zero values that are not written, so scalars are already complete.
+            if result.is_err() || (self.is_completing && is_scalar(value)) {
+                return true;
+            }
             // The server's types lack fields of older and newer versions that the schema has.
-            let is_known = order.is_none_or(|order| order.contains(&name.as_str()));
-            let Some(field) = cursor.declared(&name).filter(|_| is_known) else {
-                self.undeclared(name, value, cursor, fields);
-                continue;
+            let is_known = known.is_none_or(|known| known.order.contains(&name.as_str()));
+            let Some(field) = cursor.declared(name).filter(|_| is_known) else {
+                return self.keeps_undeclared(name, cursor);
             };
-            let own = facts.and_then(|facts| facts.get(name.as_str())).copied().unwrap_or_default();
-            self.steps.push(Step::Field(name.as_str().into()));
-            self.value(&mut value, field, own, Owner { definition, depth })?;
-            self.steps.pop();
-            if own.is_always_object && value.is_null() {
-                continue;
-            }
-            if is_written(&value, field, own) || (own.is_always_written && self.is_completing) {
-                fields.insert(name, value);
-            }
-        }
-        if let Some(facts) = facts {
-            self.complete(fields, cursor, facts)?;
-        }
+            let own = known.and_then(|known| known.facts.get(name.as_str())).copied().unwrap_or_default();
+            result = self.field(name, value, (field, own), owner);
+            let is_null_object = own.is_always_object && value.is_null();
+            let is_always_written = own.is_always_written && self.is_completing;
+            !is_null_object && (is_always_written || is_written(value, field, own))
+        });
+        result?;
+        known.map_or(Ok(()), |known| self.complete(fields, cursor, &known.facts))
+    }
+
+    fn field(
+        &mut self,
+        name: &str,
+        value: &mut Value,
+        (cursor, own): (Cursor<'_>, FieldFacts),
+        owner: Owner<'_>,
+    ) -> Decoded<()> {
+        self.steps.push(Step::Field(name.into()));
+        self.value(value, cursor, own, owner)?;
+        self.steps.pop();
         Ok(())
     }
 
-    fn undeclared(
-        &mut self,
-        name: String,
-        value: Value,
-        cursor: Cursor<'_>,
-        fields: &mut Map<String, Value>,
-    ) {
+    /// Returns true for a field in a type that accepts all fields. Reports the others as unknown.
+    fn keeps_undeclared(&mut self, name: &str, cursor: Cursor<'_>) -> bool {
         let is_free = cursor.preserves_unknown_fields() || cursor.additional().is_known();
-        if is_free || cursor.fields().next().is_none() {
-            fields.insert(name, value);
-        } else {
-            self.report_unknown(&name);
+        let is_kept = is_free || cursor.fields().next().is_none();
+        if !is_kept {
+            self.report_unknown(name);
         }
+        is_kept
     }
 
     /// Adds the fields that are always written.
@@ -155,14 +160,13 @@ impl Decoder {
         if cursor.fields().next().is_some() {
             return self.fields(fields, cursor);
         }
-        let values = cursor.additional();
-        for (key, value) in fields.iter_mut() {
+        let (values, is_completing) = (cursor.additional(), self.is_completing);
+        let is_complete = |value: &Value| is_completing && is_scalar(value);
+        for (key, value) in fields.iter_mut().filter(|(_, value)| !is_complete(value)) {
             if value.is_null() {
                 *value = zero_entry(values);
             }
-            self.steps.push(Step::Field(key.as_str().into()));
-            self.value(value, values, FieldFacts::default(), owner)?;
-            self.steps.pop();
+            self.field(key, value, (values, FieldFacts::default()), owner)?;
         }
         Ok(())
     }
@@ -254,6 +258,10 @@ fn described(value: &Value) -> String {
     }
 }
 
+fn is_scalar(value: &Value) -> bool {
+    !(value.is_object() || value.is_array() || value.is_null())
+}
+
 fn is_written(value: &Value, cursor: Cursor<'_>, own: FieldFacts) -> bool {
     if own.is_always_object {
         return true;
@@ -334,7 +342,7 @@ mod tests {
             let cursor = schema.kind(&kind.gvk).expect("named");
             let empty = defaults::empty(&kind.gvk, &schema);
             // Objects of other types are not stored, or there are no facts about them.
-            if empty.get("metadata").is_none() || cursor.type_name().and_then(go_types::facts).is_none() {
+            if empty.get("metadata").is_none() || cursor.type_name().and_then(go_types::find).is_none() {
                 continue;
             }
             count += 1;

@@ -26,10 +26,9 @@ struct Reader {
 
 impl Reader {
     /// Parses a value below the current one, at one more step of the path.
-    fn below<R>(&mut self, step: fmt::Arguments<'_>, parse: impl FnOnce(&mut Self) -> R) -> R {
+    fn below<R>(&mut self, step: impl FnOnce(&mut String), parse: impl FnOnce(&mut Self) -> R) -> R {
         let length = self.path.len();
-        // Writing to a string does not fail.
-        let _ = self.path.write_fmt(step);
+        step(&mut self.path);
         let result = parse(self);
         self.path.truncate(length);
         result
@@ -93,10 +92,11 @@ impl<'de> Visitor<'de> for Part<'_> {
         let mut list = Vec::new();
         loop {
             let position = list.len();
-            match self
-                .0
-                .below(format_args!("[{position}]"), |reader| items.next_element_seed(Part(reader)))?
-            {
+            // Writing to a string does not fail.
+            let step = |path: &mut String| {
+                let _ = write!(path, "[{position}]");
+            };
+            match self.0.below(step, |reader| items.next_element_seed(Part(reader)))? {
                 Some(item) => list.push(item),
                 None => return Ok(list.into()),
             }
@@ -106,8 +106,11 @@ impl<'de> Visitor<'de> for Part<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut fields = Map::new();
         while let Some(name) = entries.next_key::<String>()? {
-            let dot = if self.0.path.is_empty() { "" } else { "." };
-            let value = self.0.below(format_args!("{dot}{name}"), |reader| {
+            let step = |path: &mut String| {
+                path.push_str(if path.is_empty() { "" } else { "." });
+                path.push_str(&name);
+            };
+            let value = self.0.below(step, |reader| {
                 if fields.contains_key(&name) {
                     reader.record_repeated();
                 }
