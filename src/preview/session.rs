@@ -142,7 +142,9 @@ impl Session {
         let mut state = self.write();
         let names: Vec<String> = affected.iter().map(|target| name_of(target)).collect();
         let evaluation = evaluation.unwrap_or_else(|problem| state.failed(affected, &problem));
-        state.add(evaluation, &sources);
+        let replaced = state.add(evaluation, &sources);
+        // Freeing many builds takes longer than sending the event.
+        rayon::spawn(|| drop(replaced));
         Some(Event::Update {
             generation: state.generation,
             changed: shown_paths(changed),
@@ -257,8 +259,8 @@ impl State {
         Evaluation { targets: targets.into_iter().map(failed).collect(), common: self.common.clone() }
     }
 
-    /// Replaces targets by new builds.
-    fn add(&mut self, evaluation: Evaluation, sources: &SourceMap) {
+    /// Replaces targets by new builds. Returns the former ones.
+    fn add(&mut self, evaluation: Evaluation, sources: &SourceMap) -> Vec<KnownTarget> {
         let Evaluation { targets, common } = evaluation;
         self.generation += 1;
         self.new.clear();
@@ -271,6 +273,7 @@ impl State {
             self.has_other_reads |= self.common != common;
             self.common = common;
         }
+        let mut replaced = Vec::new();
         for mut evaluated in targets {
             let name = name_of(&evaluated.target);
             let former = self.targets.remove(&name);
@@ -282,10 +285,13 @@ impl State {
             self.has_other_reads |= !same_reads;
             let last = Arc::new(BuiltTarget { sources: sources.clone(), evaluated });
             let is_good = last.evaluated.built.is_ok();
-            let good = if is_good { Some(Arc::clone(&last)) } else { former.and_then(|one| one.good) };
+            let kept = || former.as_ref().and_then(|one| one.good.clone());
+            let good = if is_good { Some(Arc::clone(&last)) } else { kept() };
             let summary = summary(&name, &last, good.as_deref(), self.generation);
             self.targets.insert(name, KnownTarget { summary, last, good });
+            replaced.extend(former);
         }
+        replaced
     }
 }
 
