@@ -10,14 +10,17 @@ use crate::typed;
 impl State {
     /// Sets the defaults of a decoded object.
     pub(crate) fn set_defaults(&self, object: &mut Value, gvk: &Gvk, is_custom: bool) {
+        let cursor = self.cursor(gvk);
         defaults::encode_string_data(object);
         if gvk.kind == "DaemonSet" && !is_custom {
             let count = template_generation(object);
             set_template_generation(object, count);
         }
-        defaults::fill(object, &self.schema);
+        if cursor.is_known() {
+            defaults::fill_value(object, cursor);
+        }
         if !is_custom {
-            typed::complete(object, self.cursor(gvk));
+            typed::complete(object, cursor);
         }
     }
 }

@@ -252,7 +252,8 @@ impl Filler {
         let is_decoded = self.is_decoded;
         let is_filled = |value: &Value| match value {
             Value::Object(_) | Value::Array(_) => true,
-            Value::String(_) | Value::Number(_) => is_decoded,
+            Value::String(text) => is_decoded && quantity::may_be_quantity(text),
+            Value::Number(_) => is_decoded,
             _ => false,
         };
         for (field, value) in map.iter_mut().filter(|(_, value)| is_filled(value)) {

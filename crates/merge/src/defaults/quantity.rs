@@ -61,6 +61,11 @@ pub fn canonicalize_quantity(value: &mut Value) -> bool {
     }
 }
 
+/// Returns false for most texts that are not quantities.
+pub(super) fn may_be_quantity(text: &str) -> bool {
+    text.bytes().next().is_some_and(|first| first.is_ascii_digit() || b"+-.".contains(&first))
+}
+
 /// Rounds the amount of a resource to a thousandth, away from zero, as the defaulting functions of resource lists do.
 pub(super) fn round_amount(value: &mut Value) {
     if let Some(quantity) = value.as_str().and_then(parse).filter(|quantity| quantity.nanos % MILLI != 0) {

@@ -163,12 +163,6 @@ impl<'g> KindEntry<'g> {
         let graph = self.graph;
         graph.list(self.column(5)).map(|id| graph.text(id))
     }
-
-    fn compare(self, gvk: &Gvk) -> Ordering {
-        let texts = self.graph.texts();
-        let compare = |column, text| compare_texts(texts.get(self.column(column)), text);
-        compare(0, &gvk.group).then_with(|| compare(1, &gvk.version)).then_with(|| compare(2, &gvk.kind))
-    }
 }
 
 fn corrupt(why: &str) -> Diagnostic {
@@ -281,8 +275,15 @@ impl TypeGraph {
 
     pub(super) fn find_kind(&self, gvk: &Gvk) -> Option<KindEntry<'_>> {
         let (start, count) = self.sections[KINDS];
-        let entry = |i: usize| KindEntry { graph: self, position: start + SIZES[KINDS] * i };
-        search(count, |i| entry(i).compare(gvk)).map(entry)
+        let entries = self.bytes.get(start..start + SIZES[KINDS] * count)?.as_chunks::<{ SIZES[KINDS] }>().0;
+        let texts = self.texts();
+        let found = search(count, |i| {
+            let columns = entries[i].as_chunks().0;
+            let compare =
+                |column: usize, text| compare_texts(texts.get(u32::from_le_bytes(columns[column])), text);
+            compare(0, &gvk.group).then_with(|| compare(1, &gvk.version)).then_with(|| compare(2, &gvk.kind))
+        });
+        found.map(|i| KindEntry { graph: self, position: start + SIZES[KINDS] * i })
     }
 
     fn u32_at(&self, position: usize) -> Option<u32> {

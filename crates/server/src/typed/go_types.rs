@@ -42,7 +42,8 @@ pub(super) fn find(definition: &str) -> Option<&'static Type> {
             .map(|(name, fields)| (name, read(fields)))
             .collect()
     });
-    let short = definition.rmatch_indices('.').nth(2).map_or(definition, |(at, _)| &definition[at + 1..]);
+    let mut dots = definition.bytes().enumerate().rev().filter(|(_, byte)| *byte == b'.');
+    let short = dots.nth(2).map_or(definition, |(at, _)| &definition[at + 1..]);
     TYPES.get(short)
 }
 

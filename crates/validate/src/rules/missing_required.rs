@@ -75,14 +75,27 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
 };
 
 /// Kinds that the API server rejects without a `spec`, although their schema does not require it.
-const WITH_SPEC: &str = "CronJob DaemonSet Deployment HorizontalPodAutoscaler Ingress IngressClass Job \
-                         PersistentVolume PersistentVolumeClaim Pod ReplicaSet ReplicationController Service \
-                         StatefulSet";
+const WITH_SPEC: [&str; 14] = [
+    "CronJob",
+    "DaemonSet",
+    "Deployment",
+    "HorizontalPodAutoscaler",
+    "Ingress",
+    "IngressClass",
+    "Job",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "Pod",
+    "ReplicaSet",
+    "ReplicationController",
+    "Service",
+    "StatefulSet",
+];
 
 /// Checks that an object of a built-in kind has a required `spec`.
 pub(super) fn spec(object: &Node, violations: &mut RuleViolations) {
     let kind = text_of(object, "kind");
-    if WITH_SPEC.split(' ').any(|known| known == kind) && object.get("spec").is_none_or(Node::is_null) {
+    if WITH_SPEC.contains(&kind) && object.get("spec").is_none_or(Node::is_null) {
         violations.report_at(&[Field("spec")], object.span(), "missing required field `spec`");
     }
 }
