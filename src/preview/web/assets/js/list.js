@@ -61,10 +61,16 @@ function updateRow(target) {
     const next = [...rows].find(([name, { item }]) => name > target.name && item.isConnected);
     byId("targets").insertBefore(row.item, next ? next[1].item : null);
   }
-  row.link.replaceChildren(...rowContent(target));
-  row.link.title = `${visible(target.name)}: ${stateText(target)}`;
-  row.link.dataset.name = target.name;
-  row.link.dataset.state = target.state;
+  const text = stateText(target);
+  const shown = `${text} ${target.dangerErrors > 0}`;
+  // A save can rebuild many targets without a change of their rows.
+  if (row.shown !== shown) {
+    row.shown = shown;
+    row.link.replaceChildren(...rowContent(target));
+    row.link.title = `${visible(target.name)}: ${text}`;
+    row.link.dataset.name = target.name;
+    row.link.dataset.state = target.state;
+  }
   row.link.dataset.generation = target.generation;
   row.item.hidden = !isShown(target);
 }

@@ -44,11 +44,12 @@ function openFirst() {
 function onUpdate(event) {
   for (const target of event.targets) state.targets.set(target.name, target);
   for (const name of event.removed ?? []) state.targets.delete(name);
+  // The server prepares its answer while the list is updated.
+  if (event.targets.some((target) => target.name === state.target)) loadTarget(true);
   emit("update", event);
   showStatus(describeUpdate(event));
   if (state.target === null) openFirst();
   else if (event.removed?.includes(state.target)) showRemoved();
-  else if (event.targets.some((target) => target.name === state.target)) loadTarget(true);
 }
 
 async function follow() {
