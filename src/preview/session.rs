@@ -285,8 +285,8 @@ impl State {
             self.has_other_reads |= !same_reads;
             let last = Arc::new(BuiltTarget { sources: sources.clone(), evaluated });
             let is_good = last.evaluated.built.is_ok();
-            let kept = || former.as_ref().and_then(|one| one.good.clone());
-            let good = if is_good { Some(Arc::clone(&last)) } else { kept() };
+            let earlier = former.as_ref().and_then(|one| one.good.clone());
+            let good = if is_good { Some(Arc::clone(&last)) } else { earlier };
             let summary = summary(&name, &last, good.as_deref(), self.generation);
             self.targets.insert(name, KnownTarget { summary, last, good });
             replaced.extend(former);

@@ -48,7 +48,8 @@ pub(super) fn is_established(definition: &Node) -> bool {
 /// The shortest and the longest pause between requests.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
-/// The pause as a part of the time since the start. A kind is seen at most this part of the wait too late.
+/// The pause is the time since the start, divided by this number: a longer wait needs few requests, and a kind is noticed
+/// soon after it is served.
 const PAUSE_DIVISOR: u32 = 6;
 
 /// The time after which the conditions of a CRD are first read if its kind is not served yet. Each following interval

@@ -29,14 +29,6 @@ pub struct CachedDiskTree {
 /// file.
 type Known<T> = RwLock<FxHashMap<OsString, T>>;
 
-fn get_or_insert<T: Clone>(known: &Known<T>, path: &Path, find: impl FnOnce() -> T) -> T {
-    get(known, path).unwrap_or_else(|| {
-        let result = find();
-        insert(known, path.to_path_buf(), result.clone());
-        result
-    })
-}
-
 /// The reason why a path could not be resolved.
 #[derive(Debug, Clone, Copy)]
 struct MissingPath {
@@ -50,6 +42,14 @@ fn get<T: Clone>(known: &Known<T>, path: &Path) -> Option<T> {
 
 fn insert<T>(known: &Known<T>, path: PathBuf, result: T) {
     known.write().unwrap_or_else(PoisonError::into_inner).insert(path.into_os_string(), result);
+}
+
+fn get_or_insert<T: Clone>(known: &Known<T>, path: &Path, find: impl FnOnce() -> T) -> T {
+    get(known, path).unwrap_or_else(|| {
+        let result = find();
+        insert(known, path.to_path_buf(), result.clone());
+        result
+    })
 }
 
 impl From<&io::Error> for MissingPath {
@@ -98,10 +98,10 @@ impl FileTree for CachedDiskTree {
 
     fn locate(&self, from: &Path, path: &Path) -> io::Result<Located> {
         let requested = from.join(path);
-        if let Some(known) = get(&self.located, &requested) {
+        let is_relative = !from.as_os_str().is_empty();
+        if let Some(known) = get(&self.located, &requested).filter(|known| known.is_ok() || !is_relative) {
             return known.map_err(io::Error::from);
         }
-        let is_relative = !from.as_os_str().is_empty();
         let found = if is_relative { DiskTree.locate(from, path) } else { self.resolve(path) };
         let result = found.as_ref().map(Located::clone).map_err(MissingPath::from);
         if result.is_ok() || !is_relative {
@@ -211,6 +211,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let top = directory.path().canonicalize().expect("a path");
         let tree = CachedDiskTree::default();
+        assert!(tree.locate(Path::new(""), &top.join("charts")).is_err());
         assert!(tree.locate(&top, Path::new("charts")).is_err());
         fs::create_dir(top.join("charts")).expect("created");
         assert!(tree.locate(&top, Path::new("charts")).is_ok());

@@ -14,15 +14,15 @@ use super::tree::{DirectoryEntry, FileTree, Located, OpenFile};
 pub struct EditedTree {
     tree: Arc<dyn FileTree>,
     /// The changed content, by real path.
-    contents: BTreeMap<PathBuf, Arc<[u8]>>,
+    contents: Arc<BTreeMap<PathBuf, Arc<[u8]>>>,
 }
 
 impl EditedTree {
     /// Creates a tree with changed content for some files, by their real paths.
     #[must_use]
     pub fn new(tree: Arc<dyn FileTree>, texts: impl IntoIterator<Item = (PathBuf, String)>) -> Self {
-        let contents = texts.into_iter().map(|(path, text)| (path, text.into_bytes().into())).collect();
-        Self { tree, contents }
+        let contents = texts.into_iter().map(|(path, text)| (path, text.into_bytes().into()));
+        Self { tree, contents: Arc::new(contents.collect()) }
     }
 
     /// Opens a file with changed content. Returns `None` for any other file.
@@ -63,7 +63,7 @@ impl FileTree for EditedTree {
     }
 
     fn part(&self) -> Option<Arc<dyn FileTree>> {
-        Some(Arc::new(Self { tree: self.tree.part()?, contents: self.contents.clone() }))
+        Some(Arc::new(Self { tree: self.tree.part()?, contents: Arc::clone(&self.contents) }))
     }
 
     fn record_dependency(&self, part: &Arc<dyn FileTree>) {

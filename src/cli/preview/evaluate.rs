@@ -497,7 +497,8 @@ impl Run<'_> {
             };
             return BuiltTarget::new(builder, built, target).map(Some);
         }
-        let (base, tree): (_, Arc<dyn FileTree>) = (self.bases.base_of(target)?, Arc::new(own.clone()));
+        let base = self.bases.base_of(target)?;
+        let tree: Arc<dyn FileTree> = Arc::new(own.clone());
         build_base(&self.evaluator.args.target, (self.builder, &tree), target, base, self.sources)
     }
 }
